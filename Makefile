@@ -1,0 +1,29 @@
+# The two commands of the README. Everything is installed into .venv; nothing else is touched.
+PYTHON ?= python3
+BIN := .venv/bin
+.PHONY: train test lint clean
+
+train: .venv/.installed
+	$(BIN)/coe demo
+
+test: .venv/.installed-test
+	$(BIN)/python -m pytest
+
+lint: .venv/.installed-test
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/pyright
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.installed: pyproject.toml .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
+	touch $@
+
+.venv/.installed-test: pyproject.toml .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots,test]'
+	touch $@ .venv/.installed
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,1 @@
+"""coemarl: conditionally optimistic exploration for cooperative multi-agent learning, in JAX."""
