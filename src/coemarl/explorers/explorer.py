@@ -53,9 +53,7 @@ class Explorer:
     """`init(key)`."""
     begin: Callable[[ExplorerState, PRNGKeyArray, Int[Array, ""]], EpisodeContext]
     """`begin(state, key, steps)`: the context of one new episode."""
-    choose: Callable[
-        [ExplorerState, EpisodeContext, PRNGKeyArray, Moment, Advice, Values], Choice
-    ]
+    choose: Callable[[ExplorerState, EpisodeContext, PRNGKeyArray, Moment, Advice, Values], Choice]
     """`choose(state, context, key, moment, advice, values)`: one joint legal action."""
     observe: Callable[[ExplorerState, Trace, Bool[Array, " E"]], ExplorerState]
     """`observe(state, traces, active)`: what E environments did in one step, those that are
