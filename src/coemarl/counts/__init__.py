@@ -1,0 +1,95 @@
+"""Counts of joint actions at states, and the choice between their kinds.
+
+    simhash.py   the code of a state: which tree of the forest
+    dense.py     an exact count for every node, while the forest fits in memory
+    sketch.py    any number of agents in constant memory, with a stated error bound
+    walk.py      paths down a tree, agent by agent
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from coemarl.counts.counts import Counts, NodeKey, Table
+from coemarl.counts.dense import LARGEST_KEY, forest_bytes, make_dense
+from coemarl.counts.simhash import Normalise, SimHash, make_simhash
+from coemarl.counts.sketch import make_sketch
+
+__all__ = ["KINDS", "Counts", "CountsOptions", "NodeKey", "SimHash", "Table", "make_counts"]
+__all__ += ["make_hash"]
+
+
+@dataclass(frozen=True)
+class CountsOptions:
+    """How states are told apart, and how visits are counted."""
+
+    k: int = 16
+    """Bits of a state's code, 1 to 32: more tell more states apart and generalise less."""
+    normalise: Normalise = "none"
+    """What a state goes through before its code: `none` (the paper's runs), `centred`, or `scaled`
+    (centred and divided by its standard deviation), with statistics of random play."""
+    kind: Literal["auto", "dense", "sketch"] = "auto"
+    """`dense` is exact; `sketch` holds any number of agents; `auto` is dense while it fits."""
+    memory_mb: int = 128
+    """The most memory that counts may take, in MB of 2^20 bytes."""
+    width: int = 2**20
+    """Cells in a row of the sketch, a power of two: its error shrinks as 1 / width."""
+    depth: int = 4
+    """Rows of the sketch: its bound fails with probability exp(-depth)."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.k <= 32:
+            raise ValueError(f"counts k is {self.k}: a code has 1 to 32 bits")
+        if self.kind not in ("auto", *KINDS):
+            raise ValueError(f"no counts of kind '{self.kind}': choose auto, {', '.join(KINDS)}")
+        if self.normalise not in ("none", "centred", "scaled"):
+            raise ValueError(
+                f"no normalisation '{self.normalise}' of states: choose none, centred or scaled"
+            )
+        if self.width < 2 or self.width & (self.width - 1):
+            raise ValueError(f"counts width is {self.width}: it must be a power of two")
+        if not 1 <= self.depth <= 16:
+            raise ValueError(f"counts depth is {self.depth}: it must be 1 to 16 rows")
+        if self.memory_mb < 1:
+            raise ValueError(f"counts memory_mb is {self.memory_mb}: it must be at least 1")
+
+
+def dense_of(options: CountsOptions, num_agents: int, num_actions: int) -> Counts:
+    return make_dense(options.k, num_agents, num_actions)
+
+
+def sketch_of(options: CountsOptions, num_agents: int, num_actions: int) -> Counts:
+    return make_sketch(options.width, options.depth, num_agents, num_actions)
+
+
+KINDS: dict[str, Callable[[CountsOptions, int, int], Counts]] = {
+    "dense": dense_of,
+    "sketch": sketch_of,
+}
+
+
+def choose_kind(options: CountsOptions, num_agents: int, num_actions: int) -> str:
+    """`dense` where the exact forest fits in memory and its keys in 31 bits, else `sketch`."""
+    size = forest_bytes(options.k, num_agents, num_actions)
+    fits = size <= options.memory_mb * 2**20 and size // 4 <= LARGEST_KEY
+    return "dense" if fits else "sketch"
+
+
+def make_counts(options: CountsOptions, num_agents: int, num_actions: int) -> Counts:
+    """The counts that the options ask for; ValueError if they do not fit."""
+    kind = options.kind
+    if kind == "auto":
+        kind = choose_kind(options, num_agents, num_actions)
+    counts = KINDS[kind](options, num_agents, num_actions)
+    if counts.bytes > options.memory_mb * 2**20:
+        cure = "lower k, or use kind 'sketch'" if kind == "dense" else "lower width or depth"
+        raise ValueError(
+            f"{kind} counts need {counts.bytes / 2**20:.0f} MB, above the limit memory_mb ="
+            f" {options.memory_mb}: raise it, {cure}"
+        )
+    return counts
+
+
+def make_hash(options: CountsOptions, state_size: int) -> SimHash:
+    """The hash that gives a state its code."""
+    return make_simhash(state_size, options.k, options.normalise)

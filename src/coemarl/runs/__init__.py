@@ -1,0 +1,1 @@
+"""Runs on disk: exact checkpoints, the run folder, the host loop, progress, several seeds."""

@@ -1,0 +1,179 @@
+"""A run folder: everything that a run is and has shown, and how it is taken up again.
+
+    config.json             every choice of the run
+    rows.jsonl              metric rows, one JSON object a line (docs/metrics.md); no clock in it,
+                            so the same config gives the same bytes
+    timing.jsonl            how long it took: one line per row written
+    checkpoints/step-*.npz  the newest training states (`coemarl.runs.checkpoint`)
+    lock                    held by the process that trains here
+
+A checkpoint remembers how long rows.jsonl was when it was written; rows behind that are cut off on
+resuming and come again, equal to the byte.
+"""
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coemarl.runs import checkpoint
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The places of one run."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config.json"
+
+    @property
+    def rows(self) -> Path:
+        return self.path / "rows.jsonl"
+
+    @property
+    def timing(self) -> Path:
+        return self.path / "timing.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+
+def create(path: Path, config_text: str) -> RunFolder:
+    """A fresh run folder; ValueError if something lies there already."""
+    run = RunFolder(path)
+    if run.config.exists():
+        raise ValueError(f"{path} holds a run already: go on with --resume {path}, or another --out")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ValueError(f"{path} exists and is not an empty folder: choose another --out")
+    try:
+        run.checkpoints.mkdir(parents=True, exist_ok=True)
+        checkpoint.write_text(run.config, config_text)
+    except OSError as error:
+        raise ValueError(f"cannot write to {path}: {error.strerror}") from None
+    return run
+
+
+def existing(path: Path) -> RunFolder:
+    """The run in a folder; ValueError if there is none."""
+    run = RunFolder(path)
+    if not path.exists():
+        raise ValueError(f"no folder {path}: 'coe list runs' shows the runs there are")
+    if not run.config.is_file():
+        raise ValueError(f"{path} holds no run: it has no config.json")
+    return run
+
+
+def runs_below(path: Path) -> list[RunFolder]:
+    """The runs in a folder, at any depth (itself included), in order of name."""
+    found = sorted(config.parent for config in path.rglob("config.json"))
+    return [RunFolder(folder) for folder in found if (folder / "checkpoints").is_dir()]
+
+
+@contextlib.contextmanager
+def locked(run: RunFolder) -> Iterator[None]:
+    """Be the only process that trains here; the lock ends with the process, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - no such locks on this system
+        yield
+        return
+    try:
+        file = open(run.path / "lock", "w")
+    except OSError as error:
+        raise ValueError(f"cannot write to {run.path}: {error.strerror}") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ValueError(f"another process trains in {run.path} right now") from None
+        yield
+
+
+def append(path: Path, row: Mapping[str, Any]) -> None:
+    """Add one row to a file of rows; a number that is none (NaN, infinity) is written as null."""
+    finite = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(finite) + "\n")
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file, none if it does not exist; ValueError names a line that is no row."""
+    rows = []
+    if path.exists():
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError:
+                row = None
+            if not isinstance(row, dict):
+                raise ValueError(f"{path} is damaged: line {number} is not a row of metrics")
+            rows.append(row)
+    return rows
+
+
+def checkpoint_paths(run: RunFolder) -> list[Path]:
+    """The run's checkpoints, oldest first."""
+    return sorted(run.checkpoints.glob("step-*.npz"))
+
+
+def save(run: RunFolder, state: Any, boundary: int, keep: int) -> Path:
+    """Write a checkpoint that belongs to the rows so far, then drop all but the newest `keep`."""
+    rows_bytes = 0
+    if run.rows.exists():
+        with open(run.rows, "rb+") as file:
+            os.fsync(file.fileno())
+            rows_bytes = os.fstat(file.fileno()).st_size
+    steps = int(state.steps)
+    path = run.checkpoints / f"step-{steps:012d}.npz"
+    checkpoint.save(path, state, {"steps": steps, "boundary": boundary, "rows_bytes": rows_bytes})
+    for old in checkpoint_paths(run)[:-keep]:
+        old.unlink()
+    return path
+
+
+def newest(
+    run: RunFolder, like: Any, note: Callable[[str], None]
+) -> tuple[Any, dict[str, Any]] | None:
+    """State and facts of the newest checkpoint that is whole; damaged ones are reported to `note`.
+
+    None if the run has no checkpoint; CheckpointError if it has some and none is whole.
+    """
+    paths = checkpoint_paths(run)
+    for path in reversed(paths):
+        try:
+            return checkpoint.load(path, like)
+        except checkpoint.CheckpointError as error:
+            note(f"{error}; the one before is used")
+    if paths:
+        raise checkpoint.CheckpointError(f"no checkpoint in {run.checkpoints} is whole")
+    return None
+
+
+def take_up(
+    run: RunFolder, like: Any, note: Callable[[str], None]
+) -> tuple[Any, dict[str, Any]] | None:
+    """As `newest`, and the folder is brought to that moment: what was written later is removed."""
+    for part in run.checkpoints.glob(".*.part"):
+        part.unlink()
+    found = newest(run, like, note)
+    extra = {"rows_bytes": 0, "steps": -1} if found is None else found[1]
+    size = run.rows.stat().st_size if run.rows.exists() else 0
+    if size < extra["rows_bytes"]:
+        raise ValueError(f"{run.rows} is damaged: it is shorter than when the checkpoint was made")
+    if size > extra["rows_bytes"]:
+        os.truncate(run.rows, extra["rows_bytes"])
+    for path in checkpoint_paths(run):
+        if path.name > f"step-{extra['steps']:012d}.npz":
+            path.unlink()
+    return found
