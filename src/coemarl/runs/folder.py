@@ -127,8 +127,11 @@ def checkpoint_paths(run: RunFolder) -> list[Path]:
     return sorted(run.checkpoints.glob("step-*.npz"))
 
 
-def save(run: RunFolder, state: Any, boundary: int, keep: int) -> Path:
-    """Write a checkpoint that belongs to the rows so far, then drop all but the newest `keep`."""
+def save(run: RunFolder, state: Any, boundary: int | None, keep: int) -> Path:
+    """Write a checkpoint that belongs to the rows so far, then drop all but the newest `keep`.
+
+    `boundary` is the one of the last row; None if there is no row yet.
+    """
     rows_bytes = 0
     if run.rows.exists():
         with open(run.rows, "rb+") as file:

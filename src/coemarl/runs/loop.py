@@ -7,6 +7,7 @@ its steps, however the way there was cut.
 """
 
 import contextlib
+import functools
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ CHUNK_SECONDS = 1.0
 """How long one call of `advance` should take."""
 GROWTH = 8
 """A chunk is at most so many times as long as the one before: the first has told little."""
+SAVE_SECONDS = 600.0
+"""A way between two rows that takes longer is saved on the way too."""
 
 
 @dataclass
@@ -107,18 +110,130 @@ def train(
     with folder.locked(run):
         note = lambda text: report({"event": "note", "text": text})  # noqa: E731
         found = folder.take_up(run, jax.eval_shape(trainer.init), note)
-        state, done = (trainer.init(), None) if found is None else (found[0], found[1]["boundary"])
-        report(start_event(trainer, run, int(state.steps)))
+        report(start_event(trainer, run, found))
         pace = Pace()
+        state, done = (trainer.init(), None) if found is None else (found[0], found[1]["boundary"])
         config = trainer.config
         for boundary in boundaries(config.evaluation.every, config.steps, done):
-            state = reach(trainer, state, boundary, pace, report, stop)
+            save = functools.partial(folder.save, run, boundary=done, keep=keep)
+            state = reach(trainer, state, boundary, pace, report, stop, save)
             if stop.signal is None:
                 state, done = observe(trainer, run, state, boundary, pace, report), boundary
-            folder.save(run, state, -1 if done is None else done, keep)
+            folder.save(run, state, done, keep)
             if stop.signal is not None:
                 break
-        complete = done == config.steps
-        result = summary(run, complete, pace)
+        result = summary(trainer, run, int(state.steps), done == config.steps, pace)
         report({"event": "end", "summary": result})
         return result
+
+
+def reach(
+    trainer: "Trainer",
+    state: Any,
+    boundary: int,
+    pace: Pace,
+    report: Report,
+    stop: Stop,
+    save: Callable[[Any], Any],
+) -> Any:
+    """The state after the first iteration that has done `boundary` steps; earlier if stopped.
+
+    A long way is saved now and then, so that a crash costs minutes and not the whole way.
+    """
+    saved = time.perf_counter()
+    steps = int(state.steps)
+    while steps < boundary and stop.signal is None:
+        iterations = min(pace.iterations, trainer.iterations_within(state, boundary))
+        before = time.perf_counter()
+        state = trainer.advance(state, iterations)
+        after_steps = int(state.steps)  # waits for the chunk
+        pace.chunk_done(iterations, after_steps - steps, time.perf_counter() - before)
+        steps = after_steps
+        report(progress_event(trainer, steps, pace))
+        if time.perf_counter() - saved > SAVE_SECONDS and steps < boundary:
+            save(state)
+            saved = time.perf_counter()
+    return state
+
+
+def observe(
+    trainer: "Trainer", run: RunFolder, state: Any, boundary: int, pace: Pace, report: Report
+) -> Any:
+    """Evaluate at a boundary and write its row; the state with its metrics read and zeroed."""
+    before = time.perf_counter()
+    evaluation = trainer.evaluate(state)
+    seconds = time.perf_counter() - before
+    metrics, state = trainer.read_metrics(state)
+    progress = {
+        "boundary": boundary,
+        "steps": int(state.steps),
+        "episodes": int(state.episodes),
+        "updates": int(state.updates),
+    }
+    row = {**progress, **evaluation, **metrics}
+    folder.append(run.rows, row)
+    timing = {
+        "boundary": boundary,
+        "seconds": round(pace.seconds, 3),
+        "cpu_seconds": round(time.process_time() - pace.cpu, 3),
+        "evaluation_seconds": round(seconds, 3),
+        "steps_per_second": round(pace.steps_per_second, 1),
+    }
+    folder.append(run.timing, timing)
+    report({"event": "row", "row": row, "timing": timing})
+    return state
+
+
+def start_event(trainer: "Trainer", run: RunFolder, found: tuple[Any, Any] | None) -> Event:
+    """What is known before anything is allocated: the plan, and the way already gone."""
+    config = trainer.config
+    return {
+        "event": "start",
+        "folder": str(run.path),
+        "task": config.task,
+        "algo": config.algo,
+        "seed": config.seed,
+        "steps": 0 if found is None else int(found[0].steps),
+        "of": config.steps,
+        "resumed": found is not None,
+        "plan": trainer.plan.lines(),
+        "rows": folder.read_rows(run.rows),
+    }
+
+
+def progress_event(trainer: "Trainer", steps: int, pace: Pace) -> Event:
+    """How far the run is, how fast it goes, and how long it will take by that speed."""
+    speed = pace.steps_per_second
+    left = max(0, trainer.config.steps - steps)
+    return {
+        "event": "progress",
+        "steps": steps,
+        "of": trainer.config.steps,
+        "steps_per_second": speed,
+        "seconds_left": left / speed if speed else None,
+    }
+
+
+def summary(
+    trainer: "Trainer", run: RunFolder, steps: int, complete: bool, pace: Pace
+) -> dict[str, Any]:
+    """The run in one record, for people and machines; evaluation as in the rows."""
+    config = trainer.config
+    rows = folder.read_rows(run.rows)
+    returns = [row["eval/return"] for row in rows]
+    return {
+        "folder": str(run.path),
+        "task": config.task,
+        "algo": config.algo,
+        "seed": config.seed,
+        "complete": complete,
+        "steps": steps,
+        "of": config.steps,
+        "episodes": rows[-1]["episodes"] if rows else 0,
+        "updates": rows[-1]["updates"] if rows else 0,
+        "eval/return first": returns[0] if returns else None,
+        "eval/return last": returns[-1] if returns else None,
+        "eval/return best": max((r for r in returns if r is not None), default=None),
+        "seconds": round(pace.seconds, 1),
+        "steps_per_second": round(pace.steps_per_second, 1),
+    }
