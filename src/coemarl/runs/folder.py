@@ -50,7 +50,7 @@ def create(path: Path, config_text: str) -> RunFolder:
     """A fresh run folder; ValueError if something lies there already."""
     run = RunFolder(path)
     if run.config.exists():
-        raise ValueError(f"{path} holds a run already: go on with --resume {path}, or another --out")
+        raise ValueError(f"{path} holds a run already: --resume {path}, or choose another --out")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise ValueError(f"{path} exists and is not an empty folder: choose another --out")
     try:
@@ -86,7 +86,7 @@ def locked(run: RunFolder) -> Iterator[None]:
         yield
         return
     try:
-        file = open(run.path / "lock", "w")
+        file = (run.path / "lock").open("w")
     except OSError as error:
         raise ValueError(f"cannot write to {run.path}: {error.strerror}") from None
     with file:
