@@ -1,9 +1,9 @@
 """Counts of joint actions at states, and the choice between their kinds.
 
-    simhash.py   the code of a state: which tree of the forest
-    dense.py     an exact count for every node, while the forest fits in memory
-    sketch.py    any number of agents in constant memory, with a stated error bound
-    walk.py      paths down a tree, agent by agent
+simhash.py   the code of a state: which tree of the forest
+dense.py     an exact count for every node, while the forest fits in memory
+sketch.py    any number of agents in constant memory, with a stated error bound
+walk.py      paths down a tree, agent by agent
 """
 
 from collections.abc import Callable

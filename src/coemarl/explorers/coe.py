@@ -1,9 +1,9 @@
 """Conditionally optimistic exploration (paper, section 4): agents choose one after another, each
 with a bonus for actions that are rare AFTER what the agents before it do now.
 
-Acting (equation 6), agent by agent along one path of the count tree:
+Acting (equation 4), agent by agent along one path of the count tree:
     a_i = argmax over legal a of  Q_i(a) + c_act sqrt(2 ln N(s, a_<i) / N(s, a_<i, a))
-Learning (equation 7), with counts as they stand when learning:
+Learning (equation 5), with counts as they stand when learning:
     reward bonus     c_rew / sqrt(N(s, a))                   for the whole joint action
     bootstrap bonus  c_boot / sqrt(N(s', a'_<i, a'_i))       for each agent's target utility,
                      a' chosen agent by agent, greedy in utility plus bonus
@@ -21,7 +21,7 @@ Form `reference` is what the published code computes instead:
                      visit, stored with the transition
     bootstrap bonus  the acting term with c_boot in place of c_act
 
-Each agent's reward bonus is that of its own prefix, c_rew / sqrt(N(s, a_<=i)) (equation 14); the
+Each agent's reward bonus is that of its own prefix, c_rew / sqrt(N(s, a_<=i)) (equation 8); the
 last agent's is the joint action's.
 
 Every joint action of training is counted, whatever the constants are. No epsilon is used.
@@ -29,15 +29,16 @@ Every joint action of training is counted, whatever the constants are. No epsilo
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from coemarl.counts import CountsOptions, NodeKey, Table, make_counts, make_hash
+from coemarl.counts import Counts, CountsOptions, NodeKey, SimHash, Table, make_counts, make_hash
 from coemarl.counts.simhash import Projection
-from coemarl.counts.walk import path_of, walk
+from coemarl.counts.walk import Walk, path_of, walk
 from coemarl.explorers.epsilon import best_legal
 from coemarl.explorers.explorer import Advice, Choice, Explorer, Moment, Values
 from coemarl.tasks.task import TaskSpec
@@ -105,7 +106,7 @@ def visits_or(unvisited: float, counts: Float[Array, " ..."]) -> Float[Array, " 
 def ucb_bonus(
     parent: Float[Array, ""], children: Float[Array, " U"], unvisited: float
 ) -> Float[Array, " U"]:
-    """sqrt(2 ln N_parent / N_child), with ln N = 0 below one visit (paper, equation 6)."""
+    """sqrt(2 ln N_parent / N_child), with ln N = 0 below one visit (paper, equation 4)."""
     return jnp.sqrt(2.0 * jnp.log(jnp.maximum(parent, 1.0)) / visits_or(unvisited, children))
 
 
@@ -123,7 +124,7 @@ def decayed_exponent(limit: int, t: Int[Array, ""]) -> Float[Array, ""]:
 
 
 def novelty(visits: Float[Array, " A"], unvisited: float) -> Float[Array, " A"]:
-    """1 / sqrt(N), with `unvisited` in place of counts below 1 (paper, equation 7)."""
+    """1 / sqrt(N), with `unvisited` in place of counts below 1 (paper, equation 5)."""
     return 1.0 / jnp.sqrt(visits_or(unvisited, visits))
 
 
@@ -158,69 +159,162 @@ def bootstrap_confidence(options: CoeOptions, acting: Confidence) -> Confidence:
     return paper if options.form == "paper" else acting
 
 
-def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
-    """The COE explorer of a task."""
-    counts = make_counts(options.counts, spec.num_agents, spec.num_actions)
-    simhash = make_hash(options.counts, spec.state_size)
-    acting = acting_confidence(options, spec.episode_limit)
-    booting = bootstrap_confidence(options, acting)
-    stores = options.form == "reference" and options.c_rew > 0
+@dataclass(frozen=True)
+class Coe:
+    """What the functions of one COE explorer close over."""
 
-    def init(key: PRNGKeyArray) -> CoeState:
-        zero = jnp.float32(0)
-        return CoeState(simhash.init(key), counts.init(), zero, zero, zero)
+    options: CoeOptions
+    num_agents: int
+    num_actions: int
+    counts: Counts
+    simhash: SimHash
+    acting: Confidence
+    booting: Confidence
 
-    def calibrate(state: CoeState, states: Float[Array, "N S"]) -> CoeState:
-        return state._replace(projection=simhash.calibrate(state.projection, states))
+    def root(self, state: CoeState, global_state: Float[Array, " S"]) -> NodeKey:
+        """The node of a state's code."""
+        return self.counts.root(self.simhash.code(state.projection, global_state))
 
-    def root_of(state: CoeState, global_state: Float[Array, " S"]) -> NodeKey:
-        return counts.root(simhash.code(state.projection, global_state))
-
-    def begin(state: CoeState, key: PRNGKeyArray, steps: Int[Array, ""]) -> tuple[()]:
-        return ()
-
-    def choose(
+    def optimistic_walk(
+        self,
         state: CoeState,
-        context: tuple[()],
-        key: PRNGKeyArray,
         moment: Moment,
-        advice: Advice,
-        values: Values,
-    ) -> Choice:
+        values: Callable[[Array, Array], Float[Array, " U"]],
+        scale: float,
+        confidence: Confidence,
+    ) -> Walk:
+        """The path on which each agent is greedy in `values(i, actions)` + scale * confidence."""
+
         def decide(
             i: Array, actions: Array, key: NodeKey, parent: Array, children: Array
         ) -> tuple[Array, Array]:
-            bonus = jnp.zeros(spec.num_actions)
-            if options.c_act > 0:  # without it the walk reads no count
-                bonus = options.c_act * acting(parent, children, moment.t)
-            action = best_legal(values(advice, i, actions) + bonus, moment.avail[i])
+            bonus = jnp.zeros(self.num_actions)
+            if scale > 0:  # without it the walk reads no count
+                bonus = scale * confidence(parent, children, moment.t)
+            action = best_legal(values(i, actions) + bonus, moment.avail[i])
             return action, bonus[action]
 
-        path = walk(counts, state.table, root_of(state, moment.state), spec.num_agents, decide)
-        reward_bonus = jnp.zeros(spec.num_agents)
-        if stores:
-            reward_bonus = reference_novelty(path.visits[1:], options.c_rew)
-        return Choice(path.actions, reward_bonus, CoeTrace(path.path, path.bonus.mean()))
-
-    def observe(state: CoeState, traces: CoeTrace, active: Bool[Array, " E"]) -> CoeState:
-        # What was read from the table decides what is written (a bonus is never NaN): if it did
-        # not, the compiler would copy the whole table to keep the old values for the readers.
-        counted = active & ~jnp.isnan(traces.bonus)
-        roots = jax.tree.map(lambda leaf: leaf[:, 0], traces.path)
-        root_counts = jax.vmap(counts.count, (None, 0))
-        unseen = counted & (root_counts(state.table, roots) == 0)
-        table = counts.add(state.table, traces.path, counted & (unseen | ~unseen))
-        # A code that n environments reach for the first time together is n shares of one.
-        shares = 1.0 / jnp.maximum(root_counts(table, roots), 1.0)
-        arrived = counted.sum().astype(jnp.float32)
-        visits = state.visits + arrived
-        pace = jnp.minimum(arrived * jnp.maximum(1.0 / jnp.maximum(visits, 1.0), 1 / 1000), 1.0)
-        mean = jnp.where(counted, traces.bonus, 0.0).sum() / jnp.maximum(arrived, 1.0)
-        return CoeState(
-            projection=state.projection,
-            table=table,
-            visits=visits,
-            cells=state.cells + jnp.where(unseen, shares, 0.0).sum(),
-            bonus=state.bonus + pace * (mean - state.bonus),
+        return walk(
+            self.counts, state.table, self.root(state, moment.state), self.num_agents, decide
         )
-    return None
+
+
+def stores_bonus(options: CoeOptions) -> bool:
+    """Whether the reward bonus is fixed when acting, as the published code does."""
+    return options.form == "reference" and options.c_rew > 0
+
+
+def choose(
+    coe: Coe,
+    state: CoeState,
+    context: tuple[()],
+    key: PRNGKeyArray,
+    moment: Moment,
+    advice: Advice,
+    values: Values,
+) -> Choice:
+    """The team's optimistic joint action; agent i knows what agents before i do (equation 4)."""
+    options = coe.options
+    path = coe.optimistic_walk(
+        state, moment, lambda i, actions: values(advice, i, actions), options.c_act, coe.acting
+    )
+    reward_bonus = jnp.zeros(coe.num_agents)
+    if stores_bonus(options):
+        reward_bonus = reference_novelty(path.visits[1:], options.c_rew)
+    return Choice(path.actions, reward_bonus, CoeTrace(path.path, path.bonus.mean()))
+
+
+def observe(coe: Coe, state: CoeState, traces: CoeTrace, active: Bool[Array, " E"]) -> CoeState:
+    """Counts every node of each active path once more, and what the metrics tell of it."""
+    # What was read from the table decides what is written (a bonus is never NaN): if it did not,
+    # the compiler would copy the whole table to keep the old values for the readers.
+    counted = active & ~jnp.isnan(traces.bonus)
+    roots = jax.tree.map(lambda leaf: leaf[:, 0], traces.path)
+    table = coe.counts.add(state.table, traces.path, counted)
+    # A root's count may have been 0 before only if it is now the number of paths through it here.
+    through = jax.vmap(lambda root: paths_through(root, roots, counted))(roots)
+    arrivals = jax.vmap(coe.counts.count, (None, 0))(table, roots)
+    fresh = jnp.where(counted & (arrivals == through), 1.0 / jnp.maximum(through, 1.0), 0.0)
+    arrived = counted.sum().astype(jnp.float32)
+    visits = state.visits + arrived
+    pace = jnp.minimum(arrived / jnp.clip(visits, 1.0, BONUS_MEMORY), 1.0)
+    mean = jnp.where(counted, traces.bonus, 0.0).sum() / jnp.maximum(arrived, 1.0)
+    return CoeState(
+        projection=state.projection,
+        table=table,
+        visits=visits,
+        cells=state.cells + fresh.sum(),
+        bonus=state.bonus + pace * (mean - state.bonus),
+    )
+
+
+def paths_through(root: NodeKey, roots: NodeKey, counted: Bool[Array, " E"]) -> Float[Array, ""]:
+    """How many of the counted paths start at this root."""
+    same = [mine == all_ for mine, all_ in zip(*map(jax.tree.leaves, (root, roots)), strict=True)]
+    return (jnp.stack(same).all(axis=0) & counted).sum().astype(jnp.float32)
+
+
+def reward(
+    coe: Coe, state: CoeState, global_state: Float[Array, " S"], actions: Int[Array, " A"]
+) -> Float[Array, " A"]:
+    """c_rew / sqrt(N(s, a_<=i)) for each agent i, as counted now (equations 5 and 8)."""
+    path = path_of(coe.counts, coe.root(state, global_state), actions)
+    below = jax.tree.map(lambda leaf: leaf[1:], path)
+    visits = jax.vmap(coe.counts.count, (None, 0))(state.table, below)
+    return coe.options.c_rew * novelty(visits, coe.options.unvisited)
+
+
+def bootstrap(
+    coe: Coe,
+    state: CoeState,
+    global_state: Float[Array, " S"],
+    t: Int[Array, ""],
+    values: Float[Array, "A U"],
+    avail: Bool[Array, "A U"],
+) -> tuple[Int[Array, " A"], Float[Array, " A"]]:
+    """The joint action greedy in utility plus bonus, agent by agent, and its bonuses
+    (equation 5)."""
+    moment = Moment(global_state, avail, t, jnp.int32(0))
+    path = coe.optimistic_walk(
+        state, moment, lambda i, actions: values[i], coe.options.c_boot, coe.booting
+    )
+    return path.actions, path.bonus
+
+
+def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
+    """The COE explorer of a task."""
+    acting = acting_confidence(options, spec.episode_limit)
+    coe = Coe(
+        options=options,
+        num_agents=spec.num_agents,
+        num_actions=spec.num_actions,
+        counts=make_counts(options.counts, spec.num_agents, spec.num_actions),
+        simhash=make_hash(options.counts, spec.state_size),
+        acting=acting,
+        booting=bootstrap_confidence(options, acting),
+    )
+
+    def init(key: PRNGKeyArray) -> CoeState:
+        # Arrays of their own: one buffer cannot be donated thrice.
+        visits, cells, bonus = (jnp.zeros(()) for _ in range(3))
+        return CoeState(coe.simhash.init(key), coe.counts.init(), visits, cells, bonus)
+
+    def calibrate(state: CoeState, states: Float[Array, "N S"]) -> CoeState:
+        return state._replace(projection=coe.simhash.calibrate(state.projection, states))
+
+    def metrics(state: CoeState) -> dict[str, Float[Array, ""]]:
+        return {"visits": state.visits, "cells": state.cells, "bonus": state.bonus}
+
+    counts_when_learning = options.c_rew > 0 and not stores_bonus(options)
+    return Explorer(
+        init=init,
+        begin=lambda state, key, steps: (),
+        choose=partial(choose, coe),
+        observe=partial(observe, coe),
+        reward=partial(reward, coe) if counts_when_learning else None,
+        bootstrap=partial(bootstrap, coe) if options.c_boot > 0 else None,
+        stores_bonus=stores_bonus(options),
+        calibration_states=coe.simhash.calibration_states,
+        calibrate=calibrate if coe.simhash.calibration_states else None,
+        metrics=metrics,
+    )
