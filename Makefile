@@ -22,7 +22,7 @@ lint: .venv/.installed-test
 	touch $@
 
 .venv/.installed-test: pyproject.toml .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@ .venv/.installed
 
 clean:

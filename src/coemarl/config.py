@@ -123,7 +123,7 @@ def default_config(task: str, algo: str = "coe") -> RunConfig[Any, Any, Any, Any
     if algo not in ALGORITHMS:
         raise ValueError(f"no algorithm '{algo}': there are {', '.join(ALGORITHMS)}")
     row = ALGORITHMS[algo]
-    options = {kind: part(kind, getattr(row, kind)).options() for kind in PARTS}
+    options = {kind: part(kind, getattr(row, kind))[0]() for kind in PARTS}
     return RunConfig(task=task, env=task_options(task), algo=algo, **options)
 
 

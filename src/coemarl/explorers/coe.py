@@ -317,4 +317,5 @@ def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
         calibration_states=coe.simhash.calibration_states,
         calibrate=calibrate if coe.simhash.calibration_states else None,
         metrics=metrics,
+        summary=coe.counts.summary,
     )

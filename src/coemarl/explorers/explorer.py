@@ -74,3 +74,5 @@ class Explorer:
     """`calibrate(state, states)`: fix what depends on the scale of states."""
     metrics: Callable[[ExplorerState], dict[str, Float[Array, ""]]] = lambda state: {}
     """Named scalars for the metric rows."""
+    summary: str = "keeps nothing"
+    """What its state is, in a line."""

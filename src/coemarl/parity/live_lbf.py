@@ -6,6 +6,7 @@ lbforaging 2 draws foods by rules v3; transitions are the same by both rules, an
 is none of a transition's: tasks of rules v2 and v3 can both be compared.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ def live(options: Options, episodes: int, seed: int) -> list[ParityRow]:
         env.reset(seed=seed)
         rng = np.random.default_rng(seed)
         arrays = record(env, policy, episodes, rng)
-        rows.append(lbf.compare(name, arrays, options, note=f"{episodes} episodes"))
+        rows.append(lbf.compare(name, arrays, options))
     return rows
 
 
@@ -43,20 +44,22 @@ def original(options: Options) -> Any:
             "fields (it takes rows for columns in its bounds)"
         )
     whole = max(options.rows, options.cols)
-    return ForagingEnv(
-        players=options.players,
-        min_player_level=1,
-        max_player_level=options.max_player_level,
-        min_food_level=1,
-        max_food_level=options.max_food_level,
-        field_size=(options.rows, options.cols),
-        max_num_food=options.foods,
-        sight=whole if options.sight is None else options.sight,
-        max_episode_steps=options.episode_limit,
-        force_coop=options.force_coop,
-        grid_observation=options.grid,
-        penalty=options.penalty,
-    )
+    with warnings.catch_warnings():  # of the precision of a space's bounds
+        warnings.simplefilter("ignore")
+        return ForagingEnv(
+            players=options.players,
+            min_player_level=1,
+            max_player_level=options.max_player_level,
+            min_food_level=1,
+            max_food_level=options.max_food_level,
+            field_size=(options.rows, options.cols),
+            max_num_food=options.foods,
+            sight=whole if options.sight is None else options.sight,
+            max_episode_steps=options.episode_limit,
+            force_coop=options.force_coop,
+            grid_observation=options.grid,
+            penalty=options.penalty,
+        )
 
 
 # Ways of acting

@@ -25,14 +25,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from coemarl.refusal import Refusal
+
 MANIFEST = "manifest.json"
 FORMAT = 1
 DIGEST_BYTES = 64
 NATIVE_KINDS = "biufc"
 
 
-class CheckpointError(ValueError):
-    """A checkpoint cannot be used; the message is one sentence that says why."""
+class CheckpointError(Refusal):
+    """A checkpoint cannot be used; the message says why."""
 
 
 class Leaf(NamedTuple):

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coemarl.refusal import Refusal
 from coemarl.runs import checkpoint
 
 
@@ -46,29 +47,44 @@ class RunFolder:
         return self.path / "checkpoints"
 
 
-def create(path: Path, config_text: str) -> RunFolder:
-    """A fresh run folder; ValueError if something lies there already."""
-    run = RunFolder(path)
-    if run.config.exists():
-        raise ValueError(f"{path} holds a run already: --resume {path}, or choose another --out")
+def check_free(path: Path) -> None:
+    """Refuse a place where a run cannot be made."""
+    if (path / "config.json").exists():
+        raise Refusal(f"{path} holds a run already: --resume {path}, or choose another --out")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ValueError(f"{path} exists and is not an empty folder: choose another --out")
+        raise Refusal(f"{path} exists and is not an empty folder: choose another --out")
+
+
+def create(path: Path, config_text: str) -> RunFolder:
+    """A fresh run folder; refused if something lies there already."""
+    check_free(path)
+    run = RunFolder(path)
     try:
         run.checkpoints.mkdir(parents=True, exist_ok=True)
         checkpoint.write_text(run.config, config_text)
     except OSError as error:
-        raise ValueError(f"cannot write to {path}: {error.strerror}") from None
+        raise Refusal(f"cannot write to {path} ({error.strerror}): choose another --out") from None
     return run
 
 
 def existing(path: Path) -> RunFolder:
-    """The run in a folder; ValueError if there is none."""
+    """The run in a folder; Refusal if there is none."""
     run = RunFolder(path)
     if not path.exists():
-        raise ValueError(f"no folder {path}: 'coe list runs' shows the runs there are")
+        raise Refusal(f"no folder {path}: 'coe list runs' shows the runs there are")
     if not run.config.is_file():
-        raise ValueError(f"{path} holds no run: it has no config.json")
+        raise Refusal(f"{path} holds no run: it has no config.json")
     return run
+
+
+def read_config(run: RunFolder) -> Any:
+    """The run's configuration; refused if the file says none."""
+    from coemarl import config
+
+    try:
+        return config.from_json(run.config.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise Refusal(f"{run.config} is damaged: {error}") from None
 
 
 def runs_below(path: Path) -> list[RunFolder]:
@@ -88,12 +104,12 @@ def locked(run: RunFolder) -> Iterator[None]:
     try:
         file = (run.path / "lock").open("w")
     except OSError as error:
-        raise ValueError(f"cannot write to {run.path}: {error.strerror}") from None
+        raise Refusal(f"cannot write to {run.path}: {error.strerror}") from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise ValueError(f"another process trains in {run.path} right now") from None
+            raise Refusal(f"another process trains in {run.path} right now") from None
         yield
 
 
@@ -108,7 +124,7 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file, none if it does not exist; ValueError names a line that is no row."""
+    """The rows of a file, none if it does not exist; Refusal names a line that is no row."""
     rows = []
     if path.exists():
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -117,7 +133,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
             except json.JSONDecodeError:
                 row = None
             if not isinstance(row, dict):
-                raise ValueError(f"{path} is damaged: line {number} is not a row of metrics")
+                raise Refusal(f"{path} is damaged: line {number} is not a row of metrics")
             rows.append(row)
     return rows
 
@@ -173,7 +189,7 @@ def take_up(
     extra = {"rows_bytes": 0, "steps": -1} if found is None else found[1]
     size = run.rows.stat().st_size if run.rows.exists() else 0
     if size < extra["rows_bytes"]:
-        raise ValueError(f"{run.rows} is damaged: it is shorter than when the checkpoint was made")
+        raise Refusal(f"{run.rows} is damaged: it is shorter than when the checkpoint was made")
     if size > extra["rows_bytes"]:
         os.truncate(run.rows, extra["rows_bytes"])
     for path in checkpoint_paths(run):

@@ -3,6 +3,7 @@
 Everything goes to standard error, so that standard output stays free for results.
 """
 
+import json
 import math
 import sys
 import time
@@ -183,10 +184,13 @@ def live_lines(latest: Event, returns: Sequence[float | None], width: int) -> li
 
 
 @contextmanager
-def progress(quiet: bool = False) -> Iterator[Report]:
-    """The report that suits standard error: live lines for a terminal, plain ones elsewhere."""
-    if quiet:
+def progress(kind: str = "auto") -> Iterator[Report]:
+    """What `--progress` names: `auto` is live in a terminal and plain lines elsewhere, `json` one
+    event a line, `none` nothing. All of it goes to standard error."""
+    if kind == "none":
         yield lambda event: None
+    elif kind == "json":
+        yield lambda event: print(json.dumps(event), file=sys.stderr, flush=True)
     elif sys.stderr.isatty():
         with live(sys.stderr) as report:
             yield report

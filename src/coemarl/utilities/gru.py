@@ -12,8 +12,9 @@ which is PyTorch's Linear on [o, one-hot agent], ReLU and GRUCell.
 
 Features come first and columns (agents x batch) last, so that every large product is a plain
 row-major one, and elementwise work runs along contiguous columns. The loop over time stops at the
-longest episode given, which a differentiated `lax.scan` cannot do: hence the gradient by hand, which
-also keeps exactly the activations that it needs. Tests hold it equal to autodiff of the same scan.
+longest episode given, which a differentiated `lax.scan` cannot do: hence the gradient by hand,
+which also keeps exactly the activations that it needs. Tests hold it equal to autodiff of the same
+scan.
 """
 
 from functools import partial
@@ -68,6 +69,18 @@ def _columns(vector: Float[Array, " H"]) -> Float[Array, "H 1"]:
     return vector[:, None]
 
 
+def _row(rows: Float[Array, "T M N"], t: Int[Array, ""]) -> Float[Array, "M N"]:
+    return lax.dynamic_index_in_dim(rows, t, keepdims=False)
+
+
+def _put(
+    rows: Float[Array, "T M N"], row: Float[Array, "M N"], t: Int[Array, ""]
+) -> Float[Array, "T M N"]:
+    """`rows` with row t replaced, in place: `.at[t].set` would read the old row for its check of
+    bounds."""
+    return lax.dynamic_update_index_in_dim(rows, row, t, 0)
+
+
 def _agent_bias(params: GruParams, columns: int) -> Float[Array, "H N"]:
     """The encoder's bias of each column; columns run over agents within each batch entry."""
     num_agents = params.encode_agent.shape[1]
@@ -113,8 +126,8 @@ def unroll(
 
     def body(t: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         h, out = carry
-        h, _ = _step(params, bias, h, observations[t], precision)
-        return h, out.at[t].set(h)
+        h, _ = _step(params, bias, h, _row(observations, t), precision)
+        return h, _put(out, h, t)
 
     return lax.fori_loop(0, length, body, (start, rows))[1]
 
@@ -135,9 +148,9 @@ def _forward(
 
     def body(t: Array, carry: tuple[Array, Array, _Activations]) -> tuple:
         h, out, kept = carry
-        h, activations = _step(params, bias, h, observations[t], precision)
-        kept = jax.tree.map(lambda rows, row: rows.at[t].set(row), kept, activations)
-        return h, out.at[t].set(h), kept
+        h, activations = _step(params, bias, h, _row(observations, t), precision)
+        kept = jax.tree.map(lambda rows, row: _put(rows, row, t), kept, activations)
+        return h, _put(out, h, t), kept
 
     _, out, kept = lax.fori_loop(0, length, body, (start, rows, _Activations(*[rows] * 5)))
     return out, (params, observations, length, out, kept)
@@ -168,9 +181,9 @@ def _backward(
     def body(k: Array, carry: tuple[Array, _Sums]) -> tuple[Array, _Sums]:
         h_bar, sums = carry
         t = length - 1 - k
-        x, r, z, n, hidden_n = jax.tree.map(lambda rows: rows[t], kept)
-        h = jnp.where(t > 0, out[t - 1], 0.0)
-        h_bar = h_bar + out_bar[t]
+        x, r, z, n, hidden_n = jax.tree.map(lambda rows: _row(rows, t), kept)
+        h = jnp.where(t > 0, _row(out, jnp.maximum(t - 1, 0)), 0.0)
+        h_bar = h_bar + _row(out_bar, t)
         n_bar = h_bar * (1 - z) * (1 - n * n)
         z_bar = h_bar * (h - n) * z * (1 - z)
         r_bar = n_bar * hidden_n * r * (1 - r)
@@ -178,7 +191,7 @@ def _backward(
         hidden_bar = jnp.concatenate([r_bar, z_bar, n_bar * r])
         encode_bar = jnp.where(x > 0, product(input_t, input_bar, precision), 0.0)
         sums = _Sums(
-            encode=sums.encode + product(encode_bar, observations[t].T, precision),
+            encode=sums.encode + product(encode_bar, _row(observations, t).T, precision),
             encode_columns=sums.encode_columns + encode_bar,
             input=sums.input + product(input_bar, x.T, precision),
             hidden=sums.hidden + product(hidden_bar, h.T, precision),

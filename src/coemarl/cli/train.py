@@ -1,0 +1,192 @@
+"""`coe train TASK`: train a team, several seeds of one, or go on with a run.
+
+The task, the algorithm and the preset decide which options there are. They are looked up first;
+then all words are read against the options of that very run, so that `--help` shows its defaults
+and that later words win over the preset.
+"""
+
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import tyro
+
+from coemarl import config as configs
+from coemarl.cli.words import parse, refusing, value_of
+from coemarl.config import RunConfig
+from coemarl.refusal import Refusal
+
+Config = TypeVar("Config")
+EXAMPLE = "lbf:8x8-2p-2f-coop"
+NAMED = re.compile(r"\w+:|Foraging-")
+"""How a task's name begins."""
+
+
+@dataclass(frozen=True)
+class ShowOptions:
+    """How a run shows itself."""
+
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the final summary as JSON on standard output."""
+    progress: Literal["auto", "json", "none"] = "auto"
+    """On standard error: for people, as one JSON event a line, or nothing."""
+    keep: int = 2
+    """Checkpoints kept; the newest ones."""
+
+
+@dataclass(frozen=True)
+class TrainOptions(Generic[Config]):
+    """What `coe train` reads: where and how often, and the run itself."""
+
+    config: Annotated[Config, tyro.conf.arg(name="")]
+    """The run."""
+    show: Annotated[ShowOptions, tyro.conf.arg(name="")] = field(default_factory=ShowOptions)
+    preset: str | None = None
+    """Values to start from, by name; `coe list presets` shows them. Later words win."""
+    seeds: tuple[int, ...] = ()
+    """Several seeds, each a run of its own in OUT/seed-S, as processes of one core each."""
+    out: Path | None = None
+    """The folder to make. None: runs/TASK/ALGO, and in it seed-S."""
+    resume: Path | None = None
+    """Go on, exactly, with the run (or the several seeds) in this folder, as it is configured."""
+
+
+@dataclass(frozen=True)
+class ResumeOptions:
+    """What `coe train --resume RUN` reads. The run brings its own configuration."""
+
+    resume: Path
+    """The folder of the run, or of several."""
+    show: Annotated[ShowOptions, tyro.conf.arg(name="")] = field(default_factory=ShowOptions)
+
+
+def run(words: list[str]) -> int:
+    """Train as the words say."""
+    if value_of(words, "--resume") is not None and not {"-h", "--help"} & set(words):
+        return resume(parse(ResumeOptions, words, "train --resume RUN"))
+    options = read(words)
+    config = options.config
+    base = options.out or default_folder(config)
+    if not options.seeds:
+        return start(config, options.out or base / f"seed-{config.seed}", options.show)
+    if value_of(words, "--seed") is not None:
+        raise Refusal("--seed and --seeds are both given: choose one of them")
+    if len(set(options.seeds)) < len(options.seeds):
+        raise Refusal(f"--seeds {' '.join(map(str, options.seeds))} names a seed twice")
+    from coemarl.runs import folder, seeds
+
+    runs = {
+        base / f"seed-{seed}": configs.replace(config, {"seed": seed}) for seed in options.seeds
+    }
+    for each in runs.values():
+        checked_trainer(each)
+    for path in runs:
+        folder.check_free(path)
+    made = [folder.create(path, configs.to_json(each)) for path, each in runs.items()]
+    return finish(seeds.train_all(made, options.show), options.show)
+
+
+def read(words: list[str]) -> TrainOptions[RunConfig[Any, Any, Any, Any]]:
+    """The options that the words say, with the config that their task, algo and preset imply."""
+    rest, task = split_task(words)
+    algo = value_of(rest, "--algo") or "coe"
+    preset = value_of(rest, "--preset")
+    helping = bool({"-h", "--help"} & set(words))
+    if task is None and not helping:
+        raise Refusal(
+            f"no task given: say which, as in 'coe train {EXAMPLE}'; see 'coe list tasks'"
+        )
+    with refusing():
+        config = configs.default_config(task or EXAMPLE, algo)
+        if preset is not None:
+            from coemarl import presets
+
+            config = presets.apply(config, preset)
+    about = (
+        f"Train a team; the options of {config.algo} on {config.task}. Other tasks and algorithms"
+        " ('coe list tasks', 'coe list algorithms') have others: name them to see those."
+    )
+    kind = TrainOptions[configs.config_type(config)]
+    rest = rest if task is None or "--task" in rest else [*rest, "--task", task]
+    return parse(kind, rest, "train TASK", TrainOptions(config, preset=preset), about)
+
+
+def split_task(words: list[str]) -> tuple[list[str], str | None]:
+    """The words without the task's name, and that name: the first word, or one that looks so."""
+    given = value_of(words, "--task")
+    for position, word in enumerate(words):
+        follows_option = position > 0 and words[position - 1] in ("--task", "--out", "--preset")
+        looks = NAMED.match(word) is not None and not follows_option
+        if (position == 0 and not word.startswith("-")) or looks:
+            if given is not None:
+                raise Refusal(f"two tasks are named, {word} and {given}: name one")
+            return words[:position] + words[position + 1 :], word
+    return words, given
+
+
+def default_folder(config: RunConfig[Any, Any, Any, Any]) -> Path:
+    """Where a run goes if nobody says where: runs/TASK/ALGO."""
+    return Path("runs") / re.sub(r"[^\w.-]+", "-", config.task) / config.algo
+
+
+def checked_trainer(config: RunConfig[Any, Any, Any, Any]) -> Any:
+    """The trainer of a config, refused if it makes no sense or does not fit into memory."""
+    from coemarl.runs import machine
+    from coemarl.runs.progress import bytes_of
+    from coemarl.training import make_trainer
+
+    with refusing():
+        trainer = make_trainer(config)
+    free = machine.memory()
+    if free is not None and trainer.plan.total_bytes > free:
+        raise Refusal(
+            f"this run needs {bytes_of(trainer.plan.total_bytes)} and {bytes_of(free)} are free:"
+            " lower --replay.capacity, or choose --replay.dtype float16"
+        )
+    return trainer
+
+
+def start(config: RunConfig[Any, Any, Any, Any], path: Path, show: ShowOptions) -> int:
+    """Train one fresh run."""
+    from coemarl.runs import folder
+
+    folder.check_free(path)
+    trainer = checked_trainer(config)
+    run = folder.create(path, configs.to_json(config))
+    return finish([train_here(trainer, run, show)], show)
+
+
+def resume(options: ResumeOptions) -> int:
+    """Go on with the run in a folder, or with all the runs below it."""
+    from coemarl.runs import folder, seeds
+
+    path = options.resume
+    below = folder.runs_below(path) if not (path / "config.json").is_file() else []
+    if below:
+        return finish(seeds.train_all(below, options.show), options.show)
+    run = folder.existing(path)
+    return finish(
+        [train_here(checked_trainer(folder.read_config(run)), run, options.show)], options.show
+    )
+
+
+def train_here(trainer: Any, run: Any, show: ShowOptions) -> dict[str, Any]:
+    """Train one run in this process, heard by Ctrl-C; its summary."""
+    from coemarl.runs import loop, progress
+
+    if show.keep < 1:
+        raise Refusal(f"--keep is {show.keep}: at least 1 checkpoint is kept")
+    with loop.listening() as stop, progress.progress(show.progress) as report:
+        return loop.train(trainer, run, report, stop, show.keep)
+
+
+def finish(summaries: list[dict[str, Any]], show: ShowOptions) -> int:
+    """Print the summaries for machines if wished; the exit status (130 if a run was stopped)."""
+    if show.json:
+        one = summaries[0] if len(summaries) == 1 else {"runs": summaries}
+        print(json.dumps(one))
+        sys.stdout.flush()
+    return 0 if all(summary["complete"] for summary in summaries) else 130

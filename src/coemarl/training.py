@@ -1,0 +1,369 @@
+"""Training as one pure function: an algorithm's parts put together, and compiled.
+
+The run is its `TrainState`. An iteration updates the nets, then plays one rollout and stores it; a
+chunk of iterations is one compiled loop that takes its argument's memory over, so that replay and
+counts are changed in place. The host (`coemarl.runs.loop`) calls chunks, and between them
+evaluates, writes and saves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from coemarl import config as configuration
+from coemarl.config import RunConfig
+from coemarl.explorers.explorer import Explorer, ExplorerState
+from coemarl.learner import Learner, LearnerState, Losses, make_learner
+from coemarl.mixers import Mixer
+from coemarl.replay import Replay, ReplayState, make_replay
+from coemarl.rollout import Played, Policy, exploring, greedy, make_rollout
+from coemarl.tasks import Task, TaskSpec, family_of
+from coemarl.utilities import Utility
+
+EVALUATION_STREAM = 1
+"""Evaluations draw from a stream of their own, keyed by the steps done: a run's training does not
+depend on how often it was evaluated."""
+
+
+class Sums(NamedTuple):
+    """Sums since they were last read."""
+
+    episodes: Float[Array, ""]
+    returns: Float[Array, ""]
+    lengths: Float[Array, ""]
+    info: dict[str, Float[Array, ""]]
+    updates: Float[Array, ""]
+    losses: Losses
+
+
+class TrainState(NamedTuple):
+    """Everything that a run is."""
+
+    learner: LearnerState
+    replay: ReplayState
+    explorer: ExplorerState
+    steps: Int[Array, ""]
+    """Environment steps of training."""
+    episodes: Int[Array, ""]
+    key: PRNGKeyArray
+    sums: Sums
+
+    @property
+    def updates(self) -> Int[Array, ""]:
+        return self.learner.updates
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an algorithm on a task is made of."""
+
+    task: Task
+    utility: Utility
+    mixer: Mixer
+    explorer: Explorer
+    replay: Replay
+    learner: Learner
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Memory that a run will take, known before any is taken."""
+
+    rows: tuple[tuple[str, int, str], ...]
+    """(what, bytes, remark)."""
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(size for _, size, _ in self.rows)
+
+    def lines(self) -> list[str]:
+        """One line for each part."""
+        return [
+            f"{what:<10} {size / 2**20:8.1f} MB  {remark}".rstrip()
+            for what, size, remark in self.rows
+        ]
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """One run, ready to go. Functions that take a state are pure but for `advance`, which takes
+    its argument's memory over: use only what it returns."""
+
+    config: RunConfig
+    spec: TaskSpec
+    plan: Plan
+    parts: Parts
+    init: Callable[[], TrainState]
+    """The state at step 0."""
+    advance: Callable[[TrainState, int], TrainState]
+    """`advance(state, n)`: n iterations, each one rollout and its updates."""
+    evaluate: Callable[[TrainState], dict[str, float]]
+    """Greedy episodes, each agent alone: the `eval/` metrics. The same state gives the same."""
+    read_metrics: Callable[[TrainState], tuple[dict[str, float], TrainState]]
+    """The `train/` metrics since they were last read, and the state with the sums at zero."""
+    episode: Callable[[TrainState, int], tuple[list[Any], list[Any], float]]
+    """`episode(state, seed)`: one greedy episode to look at: the environment's states, the joint
+    actions between them, and the team's return."""
+
+    def iterations_within(self, state: TrainState, limit: int) -> int:
+        """How many iterations surely start before `limit` steps are done; at least 1."""
+        longest = self.config.environments * self.spec.episode_limit
+        return max(1, (limit - int(state.steps)) // longest)
+
+
+def make_parts(config: RunConfig) -> Parts:
+    """The parts that a configuration names; ValueError in one sentence where one cannot be."""
+    configuration.check(config)
+    module, _ = family_of(config.task)
+    task = module.make(config.env)
+    row = configuration.ALGORITHMS[config.algo]
+    make_utility = configuration.part("utility", row.utility)[1]
+    utility = make_utility(config.utility, task.spec, config.learner.products)
+    mixer = configuration.part("mixer", row.mixer)[1](config.mixer, task.spec)
+    explorer = configuration.part("explorer", row.explorer)[1](config.explorer, task.spec)
+    replay = make_replay(config.replay, task.spec, config.learner.batch_size, explorer.stores_bonus)
+    learner = make_learner(config.learner, utility, mixer, explorer)
+    return Parts(task, utility, mixer, explorer, replay, learner)
+
+
+def make_iteration(parts: Parts, config: RunConfig) -> Callable[[TrainState], TrainState]:
+    """One iteration: updates as soon as a batch is there, then a rollout, then its storage.
+
+    Updates come first because a replay that is read before it is written is changed in place; the
+    sequence of updates and rollouts is the same as with updates last.
+    """
+    policy = exploring(parts.explorer, parts.utility)
+    rollout = make_rollout(parts.task, parts.utility, policy, config.environments)
+
+    def updated(state: TrainState, key: PRNGKeyArray) -> tuple[TrainState, None]:
+        batch = parts.replay.sample(state.replay, key)
+        ready = parts.replay.ready(state.replay)
+
+        def learn(learner: LearnerState) -> tuple[LearnerState, Losses]:
+            return parts.learner.update(learner, state.explorer, batch)
+
+        def wait(learner: LearnerState) -> tuple[LearnerState, Losses]:
+            return learner, zero_losses()
+
+        learner, losses = lax.cond(ready, learn, wait, state.learner)
+        sums = state.sums._replace(
+            updates=state.sums.updates + ready,
+            losses=jax.tree.map(jnp.add, state.sums.losses, losses),
+        )
+        return state._replace(learner=learner, sums=sums), None
+
+    def iteration(state: TrainState) -> TrainState:
+        key, update_key, rollout_key = jax.random.split(state.key, 3)
+        state = state._replace(key=key)
+        if config.updates_per_rollout == 1:
+            state, _ = updated(state, update_key)
+        else:
+            keys = jax.random.split(update_key, config.updates_per_rollout)
+            state, _ = lax.scan(updated, state, keys)
+        explorer, played = rollout(
+            state.learner.online.utility, state.explorer, rollout_key, state.steps
+        )
+        return state._replace(
+            explorer=explorer,
+            replay=parts.replay.add(state.replay, played.episodes),
+            steps=state.steps + played.episodes.length.sum(),
+            episodes=state.episodes + config.environments,
+            sums=with_played(state.sums, played),
+        )
+
+    return iteration
+
+
+def zero_losses() -> Losses:
+    return Losses(*[jnp.zeros(()) for _ in Losses._fields])
+
+
+def zero_sums(spec: TaskSpec) -> Sums:
+    """Nothing summed yet. Every entry is an array of its own, for a buffer cannot be handed over
+    twice."""
+    return Sums(
+        episodes=jnp.zeros(()),
+        returns=jnp.zeros(()),
+        lengths=jnp.zeros(()),
+        info={name: jnp.zeros(()) for name, _ in spec.infos},
+        updates=jnp.zeros(()),
+        losses=zero_losses(),
+    )
+
+
+def with_played(sums: Sums, played: Played) -> Sums:
+    """The sums with E episodes more."""
+    return sums._replace(
+        episodes=sums.episodes + played.returns.shape[0],
+        returns=sums.returns + played.returns.sum(),
+        lengths=sums.lengths + played.episodes.length.sum().astype(jnp.float32),
+        info={name: sums.info[name] + played.info[name].sum() for name in sums.info},
+    )
+
+
+def make_init(parts: Parts, config: RunConfig) -> Callable[[], TrainState]:
+    """The state at step 0, the explorer calibrated where it wants to be."""
+
+    def init(key: PRNGKeyArray) -> TrainState:
+        learner_key, explorer_key, play_key, key = jax.random.split(key, 4)
+        explorer = parts.explorer.init(explorer_key)
+        if parts.explorer.calibrate is not None and parts.explorer.calibration_states > 0:
+            states = random_states(parts.task, play_key, parts.explorer.calibration_states)
+            explorer = parts.explorer.calibrate(explorer, states)
+        return TrainState(
+            learner=parts.learner.init(learner_key),
+            replay=parts.replay.init(),
+            explorer=explorer,
+            steps=jnp.zeros((), jnp.int32),
+            episodes=jnp.zeros((), jnp.int32),
+            key=key,
+            sums=zero_sums(parts.task.spec),
+        )
+
+    compiled = jax.jit(init)
+    return lambda: compiled(jax.random.key(config.seed))
+
+
+def random_states(task: Task, key: PRNGKeyArray, wanted: int) -> Float[Array, "N S"]:
+    """States of random legal play from many starts: `wanted` of them, from episodes of random
+    length, so that all times of an episode are seen."""
+    from coemarl.explorers.epsilon import random_legal
+
+    spec = task.spec
+
+    def one(key: PRNGKeyArray) -> Float[Array, " S"]:
+        reset_key, time_key, play_key = jax.random.split(key, 3)
+        moments = jax.random.randint(time_key, (), 0, spec.episode_limit)
+
+        def step(t: Array, carry: tuple) -> tuple:
+            env, seen = carry
+            draw_key, step_key = jax.random.split(jax.random.fold_in(play_key, t))
+            draws = jax.random.uniform(draw_key, (spec.num_agents,))
+            actions = jax.vmap(random_legal)(draws, seen.avail)
+            new = task.step(step_key, env, actions)
+            over = seen.terminated | seen.truncated
+            return jax.tree.map(lambda new, old: jnp.where(over, old, new), new, (env, seen))
+
+        _, seen = lax.fori_loop(0, moments, step, task.reset(reset_key))
+        return seen.state
+
+    return jax.vmap(one)(jax.random.split(key, wanted))
+
+
+def make_evaluate(parts: Parts, config: RunConfig) -> Callable[[TrainState], dict[str, float]]:
+    """`Trainer.evaluate`."""
+    episodes = config.evaluation.episodes
+    rollout = make_rollout(parts.task, parts.utility, greedy(parts.utility), episodes)
+
+    @jax.jit
+    def play(utility: Any, steps: Int[Array, ""]) -> dict[str, Array]:
+        stream = jax.random.fold_in(jax.random.key(config.seed), EVALUATION_STREAM)
+        _, played = rollout(utility, (), jax.random.fold_in(stream, steps), steps)
+        lengths = played.episodes.length.astype(jnp.float32)
+        return {
+            "eval/return": played.returns.mean(),
+            "eval/return_std": played.returns.std(),
+            "eval/length": lengths.mean(),
+            **{f"eval/{name}": values.mean() for name, values in played.info.items()},
+        }
+
+    def evaluate(state: TrainState) -> dict[str, float]:
+        return {
+            name: float(value)
+            for name, value in play(state.learner.online.utility, state.steps).items()
+        }
+
+    return evaluate
+
+
+def make_read_metrics(
+    parts: Parts,
+) -> Callable[[TrainState], tuple[dict[str, float], TrainState]]:
+    """`Trainer.read_metrics`."""
+
+    @jax.jit
+    def means(sums: Sums, explorer: ExplorerState) -> dict[str, Array]:
+        over_episodes = {"return": sums.returns, "length": sums.lengths, **sums.info}
+        over_updates = sums.losses._asdict()
+        return {
+            **{f"train/{name}": value / sums.episodes for name, value in over_episodes.items()},
+            **{f"train/{name}": value / sums.updates for name, value in over_updates.items()},
+            **{f"explorer/{name}": v for name, v in parts.explorer.metrics(explorer).items()},
+        }
+
+    def read(state: TrainState) -> tuple[dict[str, float], TrainState]:
+        values = {name: float(value) for name, value in means(state.sums, state.explorer).items()}
+        return values, state._replace(sums=zero_sums(parts.task.spec))
+
+    return read
+
+
+def make_episode(parts: Parts) -> Callable[[TrainState, int], tuple[list[Any], list[Any], float]]:
+    """`Trainer.episode`."""
+    policy: Policy = greedy(parts.utility)
+    reset, step = jax.jit(parts.task.reset), jax.jit(parts.task.step)
+
+    @jax.jit
+    def act(utility: Any, hidden: Any, seen: Any) -> tuple[Any, Array]:
+        hidden, advice = parts.utility.advise(utility, hidden, seen.observation[None])
+        first = jax.tree.map(lambda leaf: leaf[0], advice)
+        return hidden, policy.choose(utility, (), (), None, seen, first).actions  # type: ignore[arg-type]
+
+    def episode(state: TrainState, seed: int) -> tuple[list[Any], list[Any], float]:
+        key = jax.random.key(seed)
+        env, seen = reset(jax.random.fold_in(key, 0))
+        hidden = parts.utility.start(1)
+        envs, joint_actions, total = [env], [], 0.0
+        while not (bool(seen.terminated) or bool(seen.truncated)):
+            hidden, actions = act(state.learner.online.utility, hidden, seen)
+            env, seen = step(jax.random.fold_in(key, len(envs)), env, actions)
+            envs.append(env)
+            joint_actions.append(actions)
+            total += float(seen.reward)
+        return envs, joint_actions, total
+
+    return episode
+
+
+def make_plan(parts: Parts, config: RunConfig) -> Plan:
+    """What `init` will allocate, by part."""
+    shapes = jax.eval_shape(make_init(parts, config))
+    size = lambda tree: sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))  # noqa: E731
+    learner = size(shapes.learner)
+    weights = sum(leaf.size for leaf in jax.tree.leaves(shapes.learner.online))
+    return Plan(
+        (
+            ("replay", parts.replay.bytes, f"{config.replay.capacity} episodes"),
+            ("learner", learner, f"{weights:,} weights, their targets and Adam's memory"),
+            ("explorer", size(shapes.explorer), parts.explorer.summary),
+        )
+    )
+
+
+def make_trainer(config: RunConfig) -> Trainer:
+    """The run of a configuration, nothing allocated yet; ValueError in one sentence if it cannot
+    be."""
+    parts = make_parts(config)
+    iteration = make_iteration(parts, config)
+
+    @partial(jax.jit, donate_argnums=0)
+    def loop(state: TrainState, iterations: Int[Array, ""]) -> TrainState:
+        return lax.fori_loop(0, iterations, lambda _, state: iteration(state), state)
+
+    return Trainer(
+        config=config,
+        spec=parts.task.spec,
+        plan=make_plan(parts, config),
+        parts=parts,
+        init=make_init(parts, config),
+        advance=lambda state, n: loop(state, jnp.int32(n)),
+        evaluate=make_evaluate(parts, config),
+        read_metrics=make_read_metrics(parts),
+        episode=make_episode(parts),
+    )
