@@ -148,7 +148,7 @@ def make_replay(
             }
         )
 
-    def restore(stored: Stored) -> Episodes:
+    def restore(stored: Any) -> Episodes:
         arrays: dict[str, Any] = stored._asdict()
         observation = stored.observation.astype(jnp.float32)
         B, rows = observation.shape[:2]
@@ -181,7 +181,8 @@ def make_replay(
         stored = jnp.minimum(state.added, options.capacity)
         slots = choose_distinct(key, jnp.maximum(stored, batch_size), batch_size)
         take = lambda ring: ring.at[slots].get(mode="promise_in_bounds")  # noqa: E731
-        return restore(jax.tree.map(take, state.episodes))
+        batch: Any = jax.tree.map(take, state.episodes)
+        return restore(batch)
 
     return Replay(
         init=init,

@@ -29,14 +29,25 @@ FAMILIES: dict[str, tuple[str, str]] = {
 }
 
 
-def family_of(name: str) -> tuple[ModuleType, str]:
-    """The family's module and the words of a task's name; ValueError if there is none."""
+def split_name(name: str) -> tuple[str, str]:
+    """The family and the words of a task's name; ValueError if there is no such family."""
     family, _, words = name.partition(":")
     if name.startswith("Foraging"):  # the original's ids stand as they are
         family, words = "lbf", name
     if family not in FAMILIES:
         known = ", ".join(sorted(FAMILIES))
         raise ValueError(f"no task '{name}': a task is FAMILY:NAME with a family of {known}")
+    return family, words
+
+
+def family_name(name: str) -> str:
+    """The family of a task, by name."""
+    return split_name(name)[0]
+
+
+def family_of(name: str) -> tuple[ModuleType, str]:
+    """The family's module and the words of a task's name; ValueError if there is none."""
+    family, words = split_name(name)
     return importlib.import_module(FAMILIES[family][0]), words
 
 
