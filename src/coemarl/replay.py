@@ -141,12 +141,10 @@ def make_replay(
         arrays: dict[str, Any] = episodes._asdict()
         if places["avail"] is not None:
             arrays["avail"] = pack_bits(episodes.avail)
-        return Stored(
-            **{
-                n: None if place is None else arrays[n].astype(place[1])
-                for n, place in places.items()
-            }
-        )
+        kept: dict[str, Any] = {
+            n: None if place is None else arrays[n].astype(place[1]) for n, place in places.items()
+        }
+        return Stored(**kept)
 
     def restore(stored: Any) -> Episodes:
         arrays: dict[str, Any] = stored._asdict()
