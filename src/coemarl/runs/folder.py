@@ -1,6 +1,7 @@
 """A run folder: everything that a run is and has shown, and how it is taken up again.
 
     config.json             every choice of the run
+    origin.json             the code and the command that made it (`coemarl.runs.origin`)
     rows.jsonl              metric rows, one JSON object a line (docs/metrics.md); no clock in it,
                             so the same config gives the same bytes
     timing.jsonl            how long it took: one line per row written
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from coemarl.refusal import Refusal
-from coemarl.runs import checkpoint
+from coemarl.runs import checkpoint, origin
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class RunFolder:
     @property
     def config(self) -> Path:
         return self.path / "config.json"
+
+    @property
+    def origin(self) -> Path:
+        return self.path / "origin.json"
 
     @property
     def rows(self) -> Path:
@@ -61,6 +66,7 @@ def create(path: Path, config_text: str) -> RunFolder:
     run = RunFolder(path)
     try:
         run.checkpoints.mkdir(parents=True, exist_ok=True)
+        checkpoint.write_text(run.origin, origin.text([origin.record()]))
         checkpoint.write_text(run.config, config_text)
     except OSError as error:
         raise Refusal(f"cannot write to {path} ({error.strerror}): choose another --out") from None
@@ -77,6 +83,12 @@ def existing(path: Path) -> RunFolder:
     return run
 
 
+def note_resumption(run: RunFolder, steps: int) -> None:
+    """Add to the run's origin that this process goes on with it."""
+    records = [*origin.read(run.origin), origin.record(steps)]
+    checkpoint.write_text(run.origin, origin.text(records))
+
+
 def read_config(run: RunFolder) -> Any:
     """The run's configuration; refused if the file says none."""
     from coemarl import config
@@ -91,6 +103,16 @@ def runs_below(path: Path) -> list[RunFolder]:
     """The runs in a folder, at any depth (itself included), in order of name."""
     found = sorted(config.parent for config in path.rglob("config.json"))
     return [RunFolder(folder) for folder in found if (folder / "checkpoints").is_dir()]
+
+
+def runs_in(path: Path) -> list[RunFolder]:
+    """The run in a folder, or all the runs below it; Refusal if there is none."""
+    if (path / "config.json").is_file() or not path.is_dir():
+        return [existing(path)]
+    found = runs_below(path)
+    if not found:
+        raise Refusal(f"{path} holds no run, nor does a folder in it")
+    return found
 
 
 @contextlib.contextmanager

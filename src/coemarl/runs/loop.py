@@ -110,6 +110,8 @@ def train(
     with folder.locked(run):
         note = lambda text: report({"event": "note", "text": text})  # noqa: E731
         found = folder.take_up(run, jax.eval_shape(trainer.init), note)
+        if found is not None:
+            folder.note_resumption(run, int(found[0].steps))
         report(start_event(trainer, run, found))
         pace = Pace()
         state, done = (trainer.init(), None) if found is None else (found[0], found[1]["boundary"])
