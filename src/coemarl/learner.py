@@ -75,14 +75,14 @@ class Learner:
 
 def step_mask(lengths: Int[Array, " B"], limit: int) -> Float[Array, "B T"]:
     """1 at steps that happened, up to and including the last."""
-    return (jnp.arange(limit) < lengths[:, None]).astype(jnp.float32)
+    return (jnp.arange(limit)[None, :] < lengths[:, None]).astype(jnp.float32)
 
 
 def step_discounts(batch: Episodes, options: LearnerOptions) -> Float[Array, "B T"]:
     """`discount`, but 0 at a terminal step: the last one if the game was over, and, where the time
     limit counts as terminal, the last one whatever ended the episode."""
     ends = batch.terminated | jnp.bool_(options.time_limit_is_terminal)
-    last = jnp.arange(batch.reward.shape[1]) == batch.length[:, None] - 1
+    last = jnp.arange(batch.reward.shape[1])[None, :] == batch.length[:, None] - 1
     return jnp.where(last & ends[:, None], 0.0, options.discount)
 
 
@@ -90,7 +90,7 @@ def standardised(rewards: Float[Array, "B T"], longest: Int[Array, ""]) -> Float
     """(r - mean) / (standard deviation + 1e-5), both over the batch's rewards cut at its longest
     episode, with the zeros that pad shorter ones, as in the reference; the deviation divides by
     n - 1."""
-    inside = jnp.arange(rewards.shape[1]) < longest
+    inside = (jnp.arange(rewards.shape[1]) < longest)[None, :]
     number = (longest * rewards.shape[0]).astype(jnp.float32)
     mean = jnp.sum(jnp.where(inside, rewards, 0.0)) / number
     squares = jnp.sum(jnp.where(inside, (rewards - mean) ** 2, 0.0))
@@ -113,9 +113,9 @@ def follow(options: LearnerOptions, updates: Int[Array, ""], online: Any, target
     or a copy at every `target_period`-th (hard)."""
     if options.target_update == "soft":
         share = jnp.float32(options.target_tau)
-    else:
-        share = (updates % options.target_period == 0).astype(jnp.float32)
-    return jax.tree.map(lambda new, old: old + share * (new - old), online, target)
+        return jax.tree.map(lambda new, old: old + share * (new - old), online, target)
+    copies = updates % options.target_period == 0
+    return jax.tree.map(lambda new, old: jnp.where(copies, new, old), online, target)
 
 
 def make_learner(
@@ -199,11 +199,12 @@ def make_learner(
         gradient, losses = jax.grad(loss, has_aux=True)(
             state.online, state.target, explorer_state, batch
         )
-        changes, memory = optimiser.update(gradient, state.optimiser, state.online)
+        with jax.numpy_dtype_promotion("standard"):  # which optax relies on, wherever it runs
+            changes, memory = optimiser.update(gradient, state.optimiser, state.online)
         online: Any = optax.apply_updates(state.online, changes)
         updates = state.updates + 1
         target = follow(options, updates, online, state.target)
-        losses = losses._replace(gradient_norm=optax.global_norm(gradient))
+        losses = losses._replace(gradient_norm=optax.tree.norm(gradient))
         return LearnerState(online, target, memory, updates), losses
 
     return Learner(init, update)
