@@ -76,7 +76,7 @@ def run(words: list[str]) -> int:
         raise Refusal("--seed and --seeds are both given: choose one of them")
     if len(set(options.seeds)) < len(options.seeds):
         raise Refusal(f"--seeds {' '.join(map(str, options.seeds))} names a seed twice")
-    from coemarl.runs import folder, seeds
+    from coemarl.runs import folder
 
     runs = {
         base / f"seed-{seed}": configs.replace(config, {"seed": seed}) for seed in options.seeds
@@ -86,7 +86,7 @@ def run(words: list[str]) -> int:
     for path in runs:
         folder.check_free(path)
     made = [folder.create(path, configs.to_json(each)) for path, each in runs.items()]
-    return finish(seeds.train_all(made, options.show), options.show)
+    return train_all(made, base, options.show)
 
 
 def read(words: list[str]) -> TrainOptions[RunConfig[Any, Any, Any, Any]]:
@@ -161,12 +161,12 @@ def start(config: RunConfig[Any, Any, Any, Any], path: Path, show: ShowOptions) 
 
 def resume(options: ResumeOptions) -> int:
     """Go on with the run in a folder, or with all the runs below it."""
-    from coemarl.runs import folder, seeds
+    from coemarl.runs import folder
 
     path = options.resume
     below = folder.runs_below(path) if not (path / "config.json").is_file() else []
     if below:
-        return finish(seeds.train_all(below, options.show), options.show)
+        return train_all(below, path, options.show)
     run = folder.existing(path)
     return finish(
         [train_here(checked_trainer(folder.read_config(run)), run, options.show)], options.show
@@ -183,10 +183,27 @@ def train_here(trainer: Any, run: Any, show: ShowOptions) -> dict[str, Any]:
         return loop.train(trainer, run, report, stop, show.keep)
 
 
+def train_all(runs: list[Any], base: Path, show: ShowOptions) -> int:
+    """Train several runs, and say once how to go on with those that are not complete."""
+    from coemarl.runs import progress, seeds
+
+    summaries = seeds.train_all(runs, show.progress, show.keep)
+    status = finish(summaries, show)
+    if status and show.progress == "auto":
+        print(f"go on with all of them: {progress.going_on(str(base))}", file=sys.stderr)
+    return status
+
+
 def finish(summaries: list[dict[str, Any]], show: ShowOptions) -> int:
-    """Print the summaries for machines if wished; the exit status (130 if a run was stopped)."""
+    """Print the summaries for machines if wished; the exit status: 130 if a run was stopped, 1 if
+    the process of one died."""
     if show.json:
         one = summaries[0] if len(summaries) == 1 else {"runs": summaries}
         print(json.dumps(one))
         sys.stdout.flush()
+    died = [summary for summary in summaries if "died" in summary]
+    for summary in died if show.progress != "auto" else ():
+        print(f"coe: {summary['folder']} died: {summary['died']}", file=sys.stderr)
+    if died:
+        return 1
     return 0 if all(summary["complete"] for summary in summaries) else 130

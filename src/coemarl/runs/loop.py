@@ -90,6 +90,11 @@ class Pace:
     def seconds(self) -> float:
         return time.perf_counter() - self.began
 
+    def spent(self) -> dict[str, float]:
+        """Time so far, for the summary."""
+        speed = round(self.steps_per_second, 1)
+        return {"seconds": round(self.seconds, 1), "steps_per_second": speed}
+
 
 def boundaries(every: int, steps: int, done: int | None) -> list[int]:
     """The steps at which rows are due, those up to `done` left out."""
@@ -124,7 +129,8 @@ def train(
             folder.save(run, state, done, keep)
             if stop.signal is not None:
                 break
-        result = summary(trainer, run, int(state.steps), done == config.steps, pace)
+        rows, steps = folder.read_rows(run.rows), int(state.steps)
+        result = summary_of(config, run, rows, steps, done == config.steps) | pace.spent()
         report({"event": "end", "summary": result})
         return result
 
@@ -216,12 +222,10 @@ def progress_event(trainer: "Trainer", steps: int, pace: Pace) -> Event:
     }
 
 
-def summary(
-    trainer: "Trainer", run: RunFolder, steps: int, complete: bool, pace: Pace
+def summary_of(
+    config: Any, run: RunFolder, rows: list[dict[str, Any]], steps: int, complete: bool = False
 ) -> dict[str, Any]:
-    """The run in one record, for people and machines; evaluation as in the rows."""
-    config = trainer.config
-    rows = folder.read_rows(run.rows)
+    """A run in one record, for people and machines; evaluation as in the rows."""
     returns = [row["eval/return"] for row in rows]
     return {
         "folder": str(run.path),
@@ -236,6 +240,4 @@ def summary(
         "eval/return first": returns[0] if returns else None,
         "eval/return last": returns[-1] if returns else None,
         "eval/return best": max((r for r in returns if r is not None), default=None),
-        "seconds": round(pace.seconds, 1),
-        "steps_per_second": round(pace.steps_per_second, 1),
     }

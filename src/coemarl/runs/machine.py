@@ -10,10 +10,15 @@ same bytes": the sum of a long product depends on how many threads share it.
 import hashlib
 import os
 import platform
+import sys
 from pathlib import Path
 
 CACHE_VARIABLE = "COEMARL_CACHE"
 """The folder of compiled programs; set it to nothing to keep none."""
+
+
+THIS_PROGRAM = (sys.executable, "-P", "-m", "coemarl")
+"""How a process starts another `coe`; -P, so that the folder it works in imports nothing."""
 
 
 def prepare() -> None:

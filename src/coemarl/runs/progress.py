@@ -5,9 +5,10 @@ Everything goes to standard error, so that standard output stays free for result
 
 import json
 import math
+import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -78,20 +79,27 @@ def opening(event: Event) -> list[str]:
 
 def closing(summary: dict[str, Any]) -> list[str]:
     """The lines after a run: how it went and, if it was stopped, how to go on."""
+    if "died" in summary:
+        return [f"died: {summary['died']}", f"try again: {going_on(summary['folder'])}"]
+    if not summary["complete"]:
+        saved = f"stopped at step {summary['steps']:,} of {summary['of']:,} and saved"
+        return [saved, f"go on with: {going_on(summary['folder'])}"]
     first, last = summary["eval/return first"], summary["eval/return last"]
     took = f"{duration(summary['seconds'])}, {quantity(summary['steps_per_second'])} steps/s"
-    if not summary["complete"]:
-        return [
-            f"stopped at step {summary['steps']:,} of {summary['of']:,} and saved",
-            f"go on with: coe train --resume {summary['folder']}",
-        ]
     return [
         f"done: {summary['steps']:,} steps in {took}",
         f"evaluation return: {number(first)} before, {number(last)} after",
     ]
 
 
-def plain(stream: TextIO, prefix: str = "") -> Report:
+def going_on(folder: str) -> str:
+    """The command that takes a run, or all in a folder, up again."""
+    return shlex.join(["coe", "train", "--resume", folder])
+
+
+def plain(
+    stream: TextIO, prefix: str = "", ending: Callable[[dict[str, Any]], list[str]] = closing
+) -> Report:
     """Progress as plain lines: every row, and now and then how far it is."""
     told = [time.monotonic()]
 
@@ -112,7 +120,7 @@ def plain(stream: TextIO, prefix: str = "") -> Report:
             told[0] = time.monotonic()
             say(progress_line(event))
         elif kind == "end":
-            for line in closing(event["summary"]):
+            for line in ending(event["summary"]):
                 say(line)
 
     return report
@@ -120,8 +128,11 @@ def plain(stream: TextIO, prefix: str = "") -> Report:
 
 def progress_line(event: Event) -> str:
     """How far a run is, in one line."""
+    way = f"step {event['steps']:,} of {event['of']:,}"
+    if not event["steps_per_second"]:
+        return f"{way}, compiled"
     speed, left = quantity(event["steps_per_second"]), duration(event["seconds_left"])
-    return f"step {event['steps']:,} of {event['of']:,}, {speed} steps/s, {left} left"
+    return f"{way}, {speed} steps/s, {left} left"
 
 
 @contextmanager
