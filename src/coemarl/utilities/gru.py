@@ -56,7 +56,7 @@ def init(key: PRNGKeyArray, observation_size: int, num_agents: int, size: int) -
 
 
 class _Activations(NamedTuple):
-    """What the gradient of one step needs, each (H, N)."""
+    """What one step computed on its way, each (H, N)."""
 
     x: Array
     r: Array
@@ -139,69 +139,100 @@ def _blank(params: GruParams, observations: Array) -> tuple[Array, Array]:
     return start, jnp.zeros((times, *start.shape))
 
 
+class _Kept(NamedTuple):
+    """What the gradient needs of every step."""
+
+    out: Float[Array, "T H N"]
+    x: Float[Array, "T H N"]
+    factors: Float[Array, "T 5H N"]
+    """`_factors` of each step, below one another."""
+
+
+def _factors(h: Float[Array, "H N"], act: _Activations) -> list[Float[Array, "H N"]]:
+    """What a gradient of h' is multiplied with on its way back, to become that of
+        (W_xn x),  the argument of r,  the argument of z,  (W_hn h),  h itself
+    the last one by the direct path h' = ... + z h.
+
+    In this order the first three are the gradient of the input product and the second to fourth
+    that of the hidden product, so both are plain slices of one product with the gradient of h':
+    the backward loop has no elementwise work but that.
+    """
+    new = (1 - act.z) * (1 - act.n * act.n)
+    update = (h - act.n) * act.z * (1 - act.z)
+    reset = new * act.hidden_n * act.r * (1 - act.r)
+    return [new, reset, update, new * act.r, act.z]
+
+
 def _forward(
     params: GruParams, observations: Array, length: Array, precision: str
-) -> tuple[Array, tuple[GruParams, Array, Array, Array, _Activations]]:
-    """`unroll`, and what its gradient needs: the activations of every step."""
+) -> tuple[Array, tuple[GruParams, Array, Array, _Kept]]:
+    """`unroll`, and what its gradient needs."""
     bias = _agent_bias(params, observations.shape[2])
     start, rows = _blank(params, observations)
+    size, columns = start.shape
 
-    def body(t: Array, carry: tuple[Array, Array, _Activations]) -> tuple:
-        h, out, kept = carry
-        h, activations = _step(params, bias, h, _row(observations, t), precision)
-        kept = jax.tree.map(lambda rows, row: _put(rows, row, t), kept, activations)
-        return h, _put(out, h, t), kept
+    def body(t: Array, carry: tuple[Array, _Kept]) -> tuple[Array, _Kept]:
+        h, kept = carry
+        new, act = _step(params, bias, h, _row(observations, t), precision)
+        factors = kept.factors
+        for part, factor in enumerate(_factors(h, act)):  # each in place; one array would be copied
+            place = (t, jnp.int32(part * size), jnp.int32(0))
+            factors = lax.dynamic_update_slice(factors, factor[None], place)
+        return new, _Kept(_put(kept.out, new, t), _put(kept.x, act.x, t), factors)
 
-    _, out, kept = lax.fori_loop(0, length, body, (start, rows, _Activations(*[rows] * 5)))
-    return out, (params, observations, length, out, kept)
+    blank = _Kept(rows, rows, jnp.zeros((rows.shape[0], 5 * size, columns)))
+    kept = lax.fori_loop(0, length, body, (start, blank))[1]
+    return kept.out, (params, observations, length, kept)
 
 
 class _Sums(NamedTuple):
-    """Gradients summed over time. Biases are summed over columns only after the loop."""
+    """Gradients summed over time; rows of `input` are new, reset, update. Biases are summed over
+    columns only after the loop."""
 
     encode: Float[Array, "H D"]
     encode_columns: Float[Array, "H N"]
     input: Float[Array, "3H H"]
     hidden: Float[Array, "3H H"]
-    input_columns: Float[Array, "3H N"]
-    hidden_new_columns: Float[Array, "H N"]
+    columns: Float[Array, "4H N"]
 
 
 def _backward(
     precision: str,
-    residuals: tuple[GruParams, Array, Array, Array, _Activations],
+    residuals: tuple[GruParams, Array, Array, _Kept],
     out_bar: Float[Array, "T H N"],
 ) -> tuple[GruParams, Array, None]:
     """The chain rule through `_step`, from the last step to the first."""
-    params, observations, length, out, kept = residuals
+    params, observations, length, kept = residuals
+    size, columns = kept.out.shape[1:]
     # Transposed once, not in every step: a product with a transposed left factor is half as fast.
-    input_t, hidden_t = lax.optimization_barrier((params.input.T, params.hidden.T))
-    start = jnp.zeros(out.shape[1:])
+    new_first = jnp.roll(params.input, size, axis=0)
+    input_t, hidden_t = lax.optimization_barrier((new_first.T, params.hidden.T))
+    start = jnp.zeros((size, columns))
 
     def body(k: Array, carry: tuple[Array, _Sums]) -> tuple[Array, _Sums]:
         h_bar, sums = carry
         t = length - 1 - k
-        x, r, z, n, hidden_n = jax.tree.map(lambda rows: _row(rows, t), kept)
-        h = jnp.where(t > 0, _row(out, jnp.maximum(t - 1, 0)), 0.0)
-        h_bar = h_bar + _row(out_bar, t)
-        n_bar = h_bar * (1 - z) * (1 - n * n)
-        z_bar = h_bar * (h - n) * z * (1 - z)
-        r_bar = n_bar * hidden_n * r * (1 - r)
-        input_bar = jnp.concatenate([r_bar, z_bar, n_bar])
-        hidden_bar = jnp.concatenate([r_bar, z_bar, n_bar * r])
+        x = _row(kept.x, t)
+        h = jnp.where(t > 0, _row(kept.out, jnp.maximum(t - 1, 0)), 0.0)
+        bars = jnp.tile(h_bar + _row(out_bar, t), (5, 1)) * _row(kept.factors, t)
+        input_bar, hidden_bar = bars[: 3 * size], bars[size : 4 * size]
         encode_bar = jnp.where(x > 0, product(input_t, input_bar, precision), 0.0)
         sums = _Sums(
             encode=sums.encode + product(encode_bar, _row(observations, t).T, precision),
             encode_columns=sums.encode_columns + encode_bar,
             input=sums.input + product(input_bar, x.T, precision),
             hidden=sums.hidden + product(hidden_bar, h.T, precision),
-            input_columns=sums.input_columns + input_bar,
-            hidden_new_columns=sums.hidden_new_columns + n_bar * r,
+            columns=sums.columns + bars[: 4 * size],
         )
-        return h_bar * z + product(hidden_t, hidden_bar, precision), sums
+        return bars[4 * size :] + product(hidden_t, hidden_bar, precision), sums
 
-    columns = jnp.zeros((params.input.shape[0], out.shape[2]))
-    zeros = _Sums(params.encode * 0, start, params.input * 0, params.hidden * 0, columns, start)
+    zeros = _Sums(
+        encode=jnp.zeros_like(params.encode),
+        encode_columns=start,
+        input=jnp.zeros_like(params.input),
+        hidden=jnp.zeros_like(params.hidden),
+        columns=jnp.zeros((4 * size, columns)),
+    )
     _, sums = lax.fori_loop(0, length, body, (start, zeros))
     return _gradient(params, sums), jnp.zeros_like(observations), None
 
@@ -210,16 +241,15 @@ def _gradient(params: GruParams, sums: _Sums) -> GruParams:
     """The parameters' gradient out of the sums over time."""
     size, num_agents = params.encode_agent.shape
     by_agent = sums.encode_columns.reshape(size, -1, num_agents).sum(1)
-    input_bias = sums.input_columns.sum(1)
-    hidden_bias = jnp.concatenate([input_bias[: 2 * size], sums.hidden_new_columns.sum(1)])
+    bias = sums.columns.sum(1)
     return GruParams(
         encode=sums.encode,
         encode_agent=by_agent,
         encode_bias=by_agent.sum(1),
-        input=sums.input,
+        input=jnp.roll(sums.input, -size, axis=0),
         hidden=sums.hidden,
-        input_bias=input_bias,
-        hidden_bias=hidden_bias,
+        input_bias=jnp.roll(bias[: 3 * size], -size),
+        hidden_bias=bias[size:],
     )
 
 
