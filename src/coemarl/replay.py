@@ -75,16 +75,12 @@ class Replay:
 
 def pack_bits(avail: Bool[Array, "... U"]) -> Int[Array, "... bytes"]:
     """Eight flags in a byte, lowest bit first."""
-    missing = -avail.shape[-1] % 8
-    padded = jnp.pad(avail, [(0, 0)] * (avail.ndim - 1) + [(0, missing)])
-    octets = padded.reshape(*avail.shape[:-1], -1, 8).astype(jnp.uint8)
-    return jnp.sum(octets << jnp.arange(8, dtype=jnp.uint8), axis=-1, dtype=jnp.uint8)
+    return jnp.packbits(avail, axis=-1, bitorder="little")
 
 
 def unpack_bits(packed: Int[Array, "... bytes"], size: int) -> Bool[Array, "... U"]:
     """The first `size` flags that `pack_bits` packed."""
-    octets = packed[..., None] >> jnp.arange(8, dtype=jnp.uint8) & jnp.uint8(1)
-    return octets.reshape(*packed.shape[:-1], -1)[..., :size].astype(bool)
+    return jnp.unpackbits(packed, axis=-1, count=size, bitorder="little").astype(bool)
 
 
 def choose_distinct(

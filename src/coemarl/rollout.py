@@ -148,7 +148,7 @@ def make_rollout(
             actions=write_row(old.actions, choice.actions, t, active),
             reward=write_row(old.reward, now.reward, t, active),
             bonus=write_row(old.bonus, choice.reward_bonus, t, active),
-            length=old.length + active,
+            length=old.length + active.astype(jnp.int32),
             terminated=jnp.where(active, now.terminated, old.terminated),
         )
         info = jax.tree.map(lambda new, old: jnp.where(active, new, old), now.info, carry.info)

@@ -153,7 +153,7 @@ def make_iteration(parts: Parts, config: RunConfig) -> Callable[[TrainState], Tr
 
         learner, losses = lax.cond(ready, learn, wait, state.learner)
         sums = state.sums._replace(
-            updates=state.sums.updates + ready,
+            updates=state.sums.updates + ready.astype(jnp.float32),
             losses=jax.tree.map(jnp.add, state.sums.losses, losses),
         )
         return state._replace(learner=learner, sums=sums), None
