@@ -173,8 +173,7 @@ def step_mpe2(name: str, options: Any, steps: int) -> Case:
 
 def step_jaxmarl(options: Any, environments: int, steps: int) -> Case:
     """JaxMARL's simple_spread, compiled as ours is, with its own resets at ends of episodes."""
-    import jaxmarl
-
+    jaxmarl = importlib.import_module("jaxmarl")
     env: Any = jaxmarl.make("MPE_simple_spread_v3", num_agents=options.agents)
     E = environments
 
@@ -183,8 +182,8 @@ def step_jaxmarl(options: Any, environments: int, steps: int) -> Case:
         key, act_key, step_key = jax.random.split(key, 3)
         draws = jax.random.randint(act_key, (len(env.agents), E), 0, 5)
         actions = dict(zip(env.agents, draws, strict=True))
-        seen, state, *_ = jax.vmap(env.step)(jax.random.split(step_key, E), state, actions)
-        return (key, state, seen), None
+        shown: Any = jax.vmap(env.step)(jax.random.split(step_key, E), state, actions)
+        return (key, shown[1], shown[0]), None
 
     seen, state = jax.jit(jax.vmap(env.reset))(jax.random.split(jax.random.key(1), E))
     play = jax.jit(lambda carry: lax.scan(step, carry, length=steps)[0])
