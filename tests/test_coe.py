@@ -208,10 +208,9 @@ def test_mean_bonus_and_cells_by_hand() -> None:
                      for s in states)  # fmt: skip
     assert first != second
 
-    def act(state: Any, which: list[int]) -> Any:
-        moment = Moment(
-            jnp.array(states[which]), jnp.ones((2, A, U), bool), *jnp.zeros((2, 2), int)
-        )
+    @jax.jit
+    def act(state: Any, states: Any) -> Any:
+        moment = Moment(states, jnp.ones((2, A, U), bool), *jnp.zeros((2, 2), int))
         values = lambda advice, i, actions: jnp.zeros(U)  # noqa: E731
         choose = jax.vmap(explorer.choose, (None, None, None, 0, None, None))
         return choose(state, (), None, moment, None, values).trace
