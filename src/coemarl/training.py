@@ -90,6 +90,15 @@ class Plan:
         ]
 
 
+class Watched(NamedTuple):
+    """One episode of T steps to look at."""
+
+    states: list[Any]
+    """T + 1 environment states."""
+    actions: list[Int[Array, " A"]]
+    rewards: list[float]
+
+
 @dataclass(frozen=True)
 class Trainer:
     """One run, ready to go. Functions that take a state are pure but for `advance`, which takes
@@ -107,9 +116,8 @@ class Trainer:
     """Greedy episodes, each agent alone: the `eval/` metrics. The same state gives the same."""
     read_metrics: Callable[[TrainState], tuple[dict[str, float], TrainState]]
     """The `train/` metrics since they were last read, and the state with the sums at zero."""
-    episode: Callable[[TrainState, int], tuple[list[Any], list[Any], float]]
-    """`episode(state, seed)`: one greedy episode to look at: the environment's states, the joint
-    actions between them, and the team's return."""
+    episode: Callable[[TrainState, int], Watched]
+    """`episode(state, seed)`: one greedy episode to look at."""
 
     def iterations_within(self, state: TrainState, limit: int) -> int:
         """How many iterations surely start before `limit` steps are done; at least 1."""
@@ -304,7 +312,7 @@ def make_read_metrics(
     return read
 
 
-def make_episode(parts: Parts) -> Callable[[TrainState, int], tuple[list[Any], list[Any], float]]:
+def make_episode(parts: Parts) -> Callable[[TrainState, int], Watched]:
     """`Trainer.episode`."""
     policy: Policy = greedy(parts.utility)
     reset, step = jax.jit(parts.task.reset), jax.jit(parts.task.step)
@@ -315,18 +323,18 @@ def make_episode(parts: Parts) -> Callable[[TrainState, int], tuple[list[Any], l
         first = jax.tree.map(lambda leaf: leaf[0], advice)
         return hidden, policy.choose(utility, (), (), None, seen, first).actions  # type: ignore[arg-type]
 
-    def episode(state: TrainState, seed: int) -> tuple[list[Any], list[Any], float]:
+    def episode(state: TrainState, seed: int) -> Watched:
         key = jax.random.key(seed)
         env, seen = reset(jax.random.fold_in(key, 0))
         hidden = parts.utility.start(1)
-        envs, joint_actions, total = [env], [], 0.0
+        envs, joint_actions, rewards = [env], [], []
         while not (bool(seen.terminated) or bool(seen.truncated)):
             hidden, actions = act(state.learner.online.utility, hidden, seen)
             env, seen = step(jax.random.fold_in(key, len(envs)), env, actions)
             envs.append(env)
             joint_actions.append(actions)
-            total += float(seen.reward)
-        return envs, joint_actions, total
+            rewards.append(float(seen.reward))
+        return Watched(envs, joint_actions, rewards)
 
     return episode
 

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import tyro
 
 from coemarl import config as configs
-from coemarl.cli.words import parse, refusing, value_of
+from coemarl.cli.words import parse, value_of
 from coemarl.config import RunConfig
-from coemarl.refusal import Refusal
+from coemarl.refusal import Refusal, refusing
 
 Config = TypeVar("Config")
 EXAMPLE = "lbf:8x8-2p-2f-coop"

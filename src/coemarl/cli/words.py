@@ -4,25 +4,15 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import tyro
 
 from coemarl.refusal import Refusal
+from coemarl.refusal import refusing as refusing  # for the commands
 
 Options = TypeVar("Options")
-
-
-@contextlib.contextmanager
-def refusing() -> Iterator[None]:
-    """Say a ValueError of the preparations in a sentence. What raises one later is a defect."""
-    try:
-        yield
-    except Refusal:
-        raise
-    except ValueError as error:
-        raise Refusal(" ".join(str(error).split())) from error
 
 
 def parse(

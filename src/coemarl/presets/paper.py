@@ -92,8 +92,8 @@ BEST: dict[str, dict[str, Row]] = {
 """Algorithm: benchmark: its row."""
 
 
-def values(algo: str, family: str) -> Values:
-    """Every value that the paper's runs of an algorithm on a family of tasks had."""
+def rows(algo: str, family: str) -> tuple[Row, ...]:
+    """What the paper's runs of an algorithm on a family of tasks had, by table; later ones win."""
     if algo not in BEST:
         raise ValueError(f"the paper has no settings of {algo}: it has {', '.join(BEST)}")
     if family not in BENCHMARKS:
@@ -102,4 +102,4 @@ def values(algo: str, family: str) -> Values:
         )
     benchmark = BENCHMARKS[family]
     limit = {"learner.time_limit_is_terminal": TERMINAL_TIME_LIMIT[benchmark]}
-    return RUNS | limit | COMMON.values | BEST[algo][benchmark].values
+    return Row("", RUNS | limit), COMMON, BEST[algo][benchmark]

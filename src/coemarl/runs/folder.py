@@ -13,6 +13,7 @@ resuming and come again, equal to the byte.
 """
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -133,6 +134,20 @@ def locked(run: RunFolder) -> Iterator[None]:
         except OSError:
             raise Refusal(f"another process trains in {run.path} right now") from None
         yield
+
+
+def is_locked(run: RunFolder) -> bool:
+    """Whether a process trains here now, as far as this system can tell."""
+    try:
+        import fcntl
+
+        with (run.path / "lock").open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, FileNotFoundError):
+        return False
+    except OSError as error:
+        return error.errno in (errno.EAGAIN, errno.EACCES)
+    return False
 
 
 def append(path: Path, row: Mapping[str, Any]) -> None:

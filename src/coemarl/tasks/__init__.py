@@ -9,8 +9,12 @@ A family is one module (or package) with
                        say nothing, with what would be right
     make(options)      the compiled Task; ValueError likewise
     EXAMPLES           {name: one line on it}, for `coe list tasks`
+    POLICIES           (optional) {name: (one line on it, make)}: scripted teams, for
+                       `coe eval TASK --policy NAME`; `make(options)` gives
+                       `act(key, env_state, seen) -> actions`, for one environment
 and beside it a view module, imported only to draw, with
-    frame(options, env_state, step, caption)   one picture, uint8 (height, width, 3)
+    frame(options, env_state, step, caption)   one picture, uint8 (height, width, 3); it may also
+                       have `actions=None`, the joint action that is taken in that state
 """
 
 import dataclasses
