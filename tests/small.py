@@ -63,3 +63,10 @@ def assert_same_bytes(ours: Any, theirs: Any) -> None:
     for name in a:
         assert (a[name].dtype, a[name].shape) == (b[name].dtype, b[name].shape), name
         assert a[name].tobytes() == b[name].tobytes(), name
+
+
+def words(changes: dict[str, Any], algo: str = "coe") -> list[str]:
+    """The command line of such a run: the task and its options, by dotted path."""
+    values = SIZES | (COE if algo == "coe" else {}) | changes
+    options = [word for name, value in values.items() for word in (f"--{name}", str(value))]
+    return [TASK, "--algo", algo, *options]
