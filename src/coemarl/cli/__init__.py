@@ -18,6 +18,7 @@ COMMANDS = {
     "eval": ("coemarl.cli.evaluate", "judge the team of a run by greedy episodes"),
     "watch": ("coemarl.cli.watch", "make a GIF of episodes of a run's team"),
     "list": ("coemarl.cli.listing", "list tasks, algorithms, presets or runs"),
+    "study": ("coemarl.cli.study", "do many runs from one file, and see how far they are"),
     "export": ("coemarl.cli.export", "write the rows of many runs as one table"),
     "demo": ("coemarl.cli.demo", "train COE on a small task for two minutes and show the result"),
     "game": ("coemarl.cli.game", "the didactic matrix game of the paper"),
