@@ -1,5 +1,4 @@
-"""`coe study run|status|dry-run|list ...`: many runs from one file, as `coemarl.studies` does them.
-"""
+"""`coe study run|status|dry-run|list ...`: many runs from one file, as `coemarl.studies` does them."""
 
 import json
 import sys
@@ -296,7 +295,7 @@ def status(words: list[str]) -> int:
 WATCH_SECONDS = 2.0
 
 
-def watch(place, runs: "list[Run]") -> None:  # noqa: ANN001
+def watch(place, runs: "list[Run]") -> None:
     """A table that renews itself until all runs are over, or until Ctrl-C."""
     from rich.console import Console
     from rich.live import Live

@@ -1,11 +1,11 @@
 """A study's folder: the file it is from, its runs, and what they have shown.
 
-    study.toml     the study, as it was last run
-    rows.jsonl     all rows of all runs (`coemarl.studies.store`)
-    runs/TASK/LABEL/seed-S    run folders, each as of `coe train`
-    events.jsonl   what befell the runs: begun, done, died and why
-    status.json    what goes on now, renewed by the driver every second or two
-    lock           held by the process that drives the study
+study.toml     the study, as it was last run
+rows.jsonl     all rows of all runs (`coemarl.studies.store`)
+runs/TASK/LABEL/seed-S    run folders, each as of `coe train`
+events.jsonl   what befell the runs: begun, done, died and why
+status.json    what goes on now, renewed by the driver every second or two
+lock           held by the process that drives the study
 """
 
 import contextlib
