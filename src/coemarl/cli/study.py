@@ -1,4 +1,4 @@
-"""`coe study run|status|dry-run|list ...`: many runs from one file, as `coemarl.studies` does them."""
+"""`coe study run|status|dry-run|list ...`: many runs from one file, by `coemarl.studies`."""
 
 import json
 import sys
