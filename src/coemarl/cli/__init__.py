@@ -20,6 +20,7 @@ COMMANDS = {
     "list": ("coemarl.cli.listing", "list tasks, algorithms, presets or runs"),
     "study": ("coemarl.cli.study", "do many runs from one file, and see how far they are"),
     "export": ("coemarl.cli.export", "write the rows of many runs as one table"),
+    "report": ("coemarl.cli.report", "tables, curves and statistics of studies and runs"),
     "demo": ("coemarl.cli.demo", "train COE on a small task for two minutes and show the result"),
     "game": ("coemarl.cli.game", "the didactic matrix game of the paper"),
     "parity": ("coemarl.cli.parity", "compare the tasks with the original environments"),
