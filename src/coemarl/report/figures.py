@@ -27,7 +27,7 @@ COLUMN = 3.35
 PAGE = 6.9
 ACROSS = 3
 DOTS = 300
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 7.5,
     "axes.titlesize": 8.5,

@@ -13,6 +13,7 @@ from coemarl.report.paper_tables import PAPER_STEPS
 from coemarl.report.table import Cell, Line, Table, legend, quantity, text
 
 PACKAGES = r"\usepackage{booktabs,multirow,graphicx,xcolor,amsmath,bm}"
+CORNER = r"\multicolumn{1}{l}{\textbf{Tasks \textbackslash{} Algs.}}"
 SIGNS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -78,7 +79,7 @@ def table_part(document: Document, table: Table) -> str:
             f"    \\caption{{{caption}}}\\label{{tab:{table.summary}-returns}}",
             f"    \\begin{{tabular}}{{{columns}}}",
             r"      \toprule",
-            rf"      &&\multicolumn{{1}}{{l}}{{\textbf{{Tasks \textbackslash{{}} Algs.}}}} & {titles} \\",
+            rf"      && {CORNER} & {titles} \\",
             *body,
             r"      \bottomrule",
             r"    \end{tabular}",

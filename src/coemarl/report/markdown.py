@@ -16,12 +16,12 @@ def markdown(document: Document, curves: str | None = None) -> str:
     parts = [f"# {document.title}", summary(document)]
     for table in document.tables:
         parts += [f"## {table.title}", *table_part(table)]
+    parts += ["## Notes", bullets(document.notes) or "Nothing is missing or odd."]
     if curves:
         parts += ["## Learning curves", f"![learning curves]({curves})"]
     parts += ["## Tests against the best", tests_part(document.tables)]
     parts += ["## Over all tasks", *aggregates_part(document.aggregates)]
     parts += ["## Steps to a return", arrivals_part(document)]
-    parts += ["## Notes", bullets(document.notes) or "Nothing is missing or odd."]
     parts += ["## How it was made", *made_part(document)]
     return "\n\n".join(parts) + "\n"
 

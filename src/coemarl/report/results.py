@@ -4,6 +4,7 @@ A row's place on the curve is its `boundary`, the step at which it was due: ther
 though each ends the episode that was going on. What the rows lack or do oddly is said in notes.
 """
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -156,7 +157,7 @@ def points_of(runs: Sequence[Run]) -> tuple[dict[Pair, np.ndarray], dict[Pair, s
             f"{task}: not all runs were evaluated at the same points; of {len(every)} the"
             f" {len(shared)} that all have are used"
         )
-    elif len({b - a for a, b in zip(shared, shared[1:], strict=False)}) > 1:
+    elif len({b - a for a, b in itertools.pairwise(shared)}) > 1:
         notes.append(f"{task}: the points are not at equal distances, and each weighs the same")
     grids, short = {}, {}
     for algo, end in ends.items():

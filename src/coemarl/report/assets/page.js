@@ -24,7 +24,7 @@ function make(space, tag, attributes, children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of children.flat()) if (child !== null && child !== undefined) made.append(child);
+  for (const child of children.flat(2)) if (child !== null && child !== undefined) made.append(child);
   return made;
 }
 const el = (tag, attributes, ...children) => make(false, tag, attributes, children);
@@ -64,6 +64,7 @@ function ticks(low, high, wanted) {
 function showCard(content, x, y) {
   card.replaceChildren(...content);
   card.hidden = false;
+  card.dataset.from = scrollY;
   const box = card.getBoundingClientRect();
   const left = x + 16 + box.width > innerWidth ? x - 16 - box.width : x + 16;
   const top = y + 16 + box.height > innerHeight ? y - 12 - box.height : y + 16;
@@ -74,7 +75,8 @@ function hideCard() {
   card.hidden = true;
   for (const open of document.querySelectorAll(".open")) open.classList.remove("open");
 }
-addEventListener("scroll", hideCard, { passive: true });
+// A page that moves away under the card takes it along; the browser's own small corrections do not.
+addEventListener("scroll", () => { if (Math.abs(scrollY - card.dataset.from) > 24) hideCard(); }, { passive: true });
 addEventListener("keydown", (event) => { if (event.key === "Escape") hideCard(); });
 
 const pairs = (rows) => el("table", {}, rows.map(([name, value]) => el("tr", {}, el("td", {}, name), el("td", {}, value))));
@@ -133,7 +135,10 @@ function filters() {
     DATA.metrics.map((each) => el("option", { value: each.id, selected: each.id === view.metric }, each.title)));
   const body = [
     el("div", { class: "group" }, el("b", {}, "Algorithms"), DATA.algos.map((algo) => chip(algo.title, view.algos.has(algo.id), () => toggle(view.algos, algo.id), { mark: swatch(algo.id) }))),
-    DATA.tasks.length > 1 ? el("div", { class: "group" }, el("b", {}, "Tasks"), DATA.tasks.map((task) => chip(`${task.family} ${task.title}`, view.tasks.has(task.id), () => toggle(view.tasks, task.id)))) : null,
+    DATA.tasks.length > 1 ? el("div", { class: "group" }, el("b", {}, "Tasks"), DATA.tasks.map((task, i) => [
+      i && DATA.tasks[i - 1].family === task.family ? null : el("span", { class: "family" }, task.family),
+      chip(task.title, view.tasks.has(task.id), () => toggle(view.tasks, task.id)),
+    ])) : null,
     el("div", { class: "group" }, el("b", {}, "Show"),
       chip("the paper's numbers", view.paper, () => { view.paper = !view.paper; draw(); }, { plain: true }),
       chip("each seed", view.seeds, () => { view.seeds = !view.seeds; draw(); }, { plain: true }),
@@ -148,8 +153,10 @@ function filters() {
 
 // Tables
 
-function headed(titles, rows, wide) {
-  return el("div", { class: "scroll" }, el("table", { class: wide ? "wide" : null }, el("thead", {}, el("tr", {}, titles.map((title) => el("th", { scope: "col" }, title)))), el("tbody", {}, rows)));
+// A table that scrolls sideways on its own. Titles in a list of one stand to the left.
+function headed(titles, rows, kind) {
+  const head = titles.map((title) => el("th", { scope: "col", class: Array.isArray(title) ? "left" : null }, title));
+  return el("div", { class: "scroll" }, el("table", { class: kind }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)));
 }
 
 function resultCell(line, algo) {
@@ -171,7 +178,7 @@ function resultTable(table) {
     family = group;
     rows.push(el("tr", {}, el("th", { scope: "row", class: task.sparse ? "sparse" : null }, task.title, " ", el("span", { class: "steps" }, `${line.steps} steps`)), shown.map((algo) => resultCell(line, algo.id))));
   }
-  return section(table.title, headed(["", ...shown.map((algo) => algo.title)], rows, true), el("ul", { class: "legend" }, table.legend.map((words) => el("li", {}, words))));
+  return section(table.title, headed(["", ...shown.map((algo) => algo.title)], rows, "results"), el("ul", { class: "legend" }, table.legend.map((words) => el("li", {}, words))));
 }
 
 function testTable() {
@@ -186,7 +193,7 @@ function testTable() {
       rows.push(el("tr", {}, el("td", {}, `${TASK[line.task].title}${won}`), el("td", { class: "left" }, table.summary), el("td", { class: "left" }, ALGO[line.best].title), el("td", { class: "left" }, algo.title), numbers.map((value) => el("td", {}, short(value)))));
     }
   }
-  const titles = ["task", "number", "best", "against", "difference", "p Student", "p Welch", "p ranks", ...(DATA.holm ? ["p by Holm"] : [])];
+  const titles = ["task", ["number"], ["best"], ["against"], "difference", "p Student", "p Welch", "p ranks", ...(DATA.holm ? ["p by Holm"] : [])];
   return section("Tests against the best", rows.length ? headed(titles, rows) : el("p", { class: "empty" }, "Nothing to test: no line has two algorithms of the same length."));
 }
 
@@ -298,7 +305,7 @@ function panel(task) {
   const here = (step) => lines.map(([algo, line]) => [algo, line, line.steps.indexOf(step)]).filter(([, line, i]) => i >= 0 && line.mean[i] !== null).sort((a, b) => b[1].mean[b[2]] - a[1].mean[a[2]]);
   crosshair(area, stops, (step) => here(step).map(([algo, line, i]) => [algo, line.mean[i]]), (step) => [
     el("b", {}, `step ${step.toLocaleString("en")}`),
-    el("table", {}, here(step).map(([algo, line, i]) => el("tr", {}, el("td", {}, swatch(algo)), el("td", {}, ALGO[algo].title), el("td", {}, short(line.mean[i])), el("td", {}, line.low[i] === null ? "" : `${short(line.low[i])} to ${short(line.high[i])}`), el("td", {}, `n ${line.count[i]}`)))),
+    el("table", {}, here(step).map(([algo, line, i]) => el("tr", {}, el("td", {}, swatch(algo)), el("td", { class: "left" }, ALGO[algo].title), el("td", {}, short(line.mean[i])), el("td", {}, line.low[i] === null ? "" : `${short(line.low[i])} to ${short(line.high[i])}`), el("td", {}, `n ${line.count[i]}`)))),
     view.seeds ? el("p", {}, here(step).map(([algo, line, i]) => `${ALGO[algo].title}: ${Object.values(line.seeds).map((seed) => short(seed[i])).join(", ")}`).join("; ")) : null,
   ].filter(Boolean));
   return el("figure", { class: "panel", style: "margin:0" }, title, chart);
@@ -365,9 +372,14 @@ function madeSection() {
     el("td", { class: "left" }, each.commits.map((commit) => el("code", {}, commit, " "))), el("td", {}, each.versions.join(", ")),
     el("td", { class: "left wrap" }, Object.entries(each.options).map(([path, value]) => `${path} ${value}`).join(", "))));
   const commands = [...new Set(DATA.made.flatMap((each) => each.commands))];
-  return section("How it was made", headed(["task", "algorithm", "seeds", "steps", "evaluations", "commit", "version", "options that are not the defaults"], rows),
+  return section("How it was made", headed(["task", ["algorithm"], "seeds", "steps", "evaluations", ["commit"], "version", ["options that are not the defaults"]], rows),
     el("p", { class: "words" }, "Commands of the runs:"), el("pre", {}, commands.join("\n")),
     DATA.command ? el("p", { class: "words" }, "Command of this report:") : null, DATA.command ? el("pre", {}, DATA.command) : null);
+}
+
+function noteSection() {
+  const notes = DATA.notes.map((note) => el("li", {}, note));
+  return section("Notes", notes.length ? el("ul", { class: "notes" }, notes) : el("p", { class: "words" }, "Nothing is missing or odd."));
 }
 
 const section = (title, ...parts) => el("section", {}, el("h2", {}, title), parts);
@@ -378,9 +390,7 @@ function draw() {
   filters();
   document.getElementById("main").className = view.paper ? "" : "hide-paper";
   document.getElementById("main").replaceChildren(
-    ...DATA.tables.map(resultTable), curveSection(), aggregateSection(), arrivalTable(), testTable(),
-    section("Notes", DATA.notes.length ? el("ul", { class: "notes" }, DATA.notes.map((note) => el("li", {}, note))) : el("p", {}, "Nothing is missing or odd.")),
-    madeSection());
+    ...DATA.tables.map(resultTable), noteSection(), curveSection(), aggregateSection(), arrivalTable(), testTable(), madeSection());
   // The button that was pressed is a new one now: whoever uses the keyboard stays on it.
   for (const button of document.querySelectorAll("#filters button")) if (button.textContent === focused) button.focus({ preventScroll: true });
 }
