@@ -21,7 +21,8 @@ class ReportOptions:
     marl-eval's layout. Each output says how its numbers were made."""
 
     places: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """A study's folder, run folders, or files of rows that coe export wrote."""
+    """A study's folder (or the name of one in `studies`), run folders, or files of rows that
+    coe export wrote."""
     out: Path | None = None
     """The folder to write. None: `report` in the first place (beside it, if it is a file)."""
     title: str | None = None
@@ -39,8 +40,8 @@ class ReportOptions:
     targets: tuple[float, ...] = ()
     """Returns whose arrival is timed. None given: half of the best maximum of each task."""
     bounds: tuple[str, ...] = ()
-    """What scores are normalised by, as lbf=0,1 or lbf:10x10-3p-3f=0,1. None given: the lowest and
-    the highest value of those compared."""
+    """What returns are normalised by, as mpe:adversary=0,25 or mpe=0,25. None given: 0 and 1 for
+    lbf, 0 and 20 for battles, elsewhere the lowest and highest value of those compared."""
     tables_only: bool = False
     """Print the tables and write nothing."""
 
@@ -57,10 +58,11 @@ def run(words: list[str]) -> int:
     from coemarl.report.table import Settings
 
     bounds = dict(bounds_of(text) for text in options.bounds)
-    first = options.places[0]
+    places = [place_of(path) for path in options.places]
+    first = places[0]
     document = make_document(
         options.title or first.resolve().stem,
-        rows.gather(options.places),
+        rows.gather(places),
         Settings(options.interval, options.test, options.holm, options.digits),
         bounds,
         options.targets,
@@ -77,6 +79,12 @@ def run(words: list[str]) -> int:
     return 0
 
 
+def place_of(path: Path) -> Path:
+    """The path as it is, or the folder where `coe study run` puts a study of that name."""
+    named = Path("studies") / path
+    return named if not path.exists() and (named / "study.toml").is_file() else path
+
+
 def bounds_of(text: str) -> tuple[str, tuple[float, float]]:
     """The task and the bounds that a word such as `lbf=0,1` says."""
     task, _, ends = text.partition("=")
@@ -84,7 +92,7 @@ def bounds_of(text: str) -> tuple[str, tuple[float, float]]:
         low, high = (float(end) for end in ends.split(","))
     except ValueError:
         raise Refusal(
-            f"--bounds {text}: say a task or a family and two numbers, as lbf=0,1"
+            f"--bounds {text}: say a task or a family and two numbers, as mpe=0,25"
         ) from None
     if not low < high:
         raise Refusal(f"--bounds {text}: the first number must be below the second")

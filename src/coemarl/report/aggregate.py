@@ -30,6 +30,9 @@ SHARE = 0.5
 maximum return of the task."""
 
 Bounds = Mapping[str, tuple[float, float]]
+KNOWN: Bounds = {"lbf": (0.0, 1.0), "smac": (0.0, 20.0), "battle": (0.0, 20.0)}
+"""What returns of a family lie between by its rules: all food is worth 1, and rewards of battles
+are scaled to 20."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class Aggregates:
     tasks: tuple[str, ...]
     algos: tuple[str, ...]
     bounds: Bounds
-    given: bool
-    """Whether somebody gave all the bounds; else they are of the values compared."""
+    fitted: tuple[str, ...]
+    """The tasks whose bounds are the lowest and highest value of those compared."""
     means: Mapping[str, Aggregate]
     """Interquartile means."""
     profiles: Mapping[str, Profile]
@@ -74,7 +77,7 @@ def make_aggregates(results: Results, table: Table, given: Bounds) -> Aggregates
         if algo not in algos
     ]
     found = bounds_of({algo: raw[algo] for algo in algos})
-    chosen = {task: given_for(task, given) or found[task] for task in found}
+    chosen = {task: bounds_for(task, {**KNOWN, **given}) or found[task] for task in found}
     for task, (low, high) in chosen.items():
         if not high > low:
             notes.append(f"{task}: all values are equal, so that no score can be made of them")
@@ -85,7 +88,7 @@ def make_aggregates(results: Results, table: Table, given: Bounds) -> Aggregates
         tuple(chosen),
         algos,
         chosen,
-        all(given_for(task, given) for task in chosen),
+        tuple(task for task in chosen if not bounds_for(task, {**KNOWN, **given})),
         {algo: stratified_interval(scores[algo]) for algo in algos},
         {algo: Profile(*performance_profile(scores[algo], THRESHOLDS)) for algo in algos},
         {
@@ -98,9 +101,9 @@ def make_aggregates(results: Results, table: Table, given: Bounds) -> Aggregates
     )
 
 
-def given_for(task: str, given: Bounds) -> tuple[float, float] | None:
-    """The bounds given for a task or for its family."""
-    return given.get(task) or given.get(task.partition(":")[0])
+def bounds_for(task: str, bounds: Bounds) -> tuple[float, float] | None:
+    """The bounds of a task or else of its family."""
+    return bounds.get(task) or bounds.get(task.partition(":")[0])
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from coemarl.report.table import quantity
 from coemarl.statistics.curves import pointwise
 from coemarl.statistics.intervals import Estimate
 
-COLUMN = 3.35
+COLUMN = 3.25
 """Inches: the width of a column of a two-column paper."""
 PAGE = 6.9
 ACROSS = 3

@@ -13,6 +13,8 @@ from coemarl.report.paper_tables import PAPER_STEPS
 from coemarl.report.table import Cell, Line, Table, legend, quantity, text
 
 PACKAGES = r"\usepackage{booktabs,multirow,graphicx,xcolor,amsmath,bm}"
+FEW = 5
+"""Columns that fit a page in the larger print."""
 CORNER = r"\multicolumn{1}{l}{\textbf{Tasks \textbackslash{} Algs.}}"
 SIGNS = {
     "\\": r"\textbackslash{}",
@@ -28,7 +30,7 @@ SIGNS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "±": r"$\pm$",
-    "√": r"$\surd$",
+    "√n": r"$\sqrt{n}$",
     "–": "--",
     "†": r"$\dagger$",
 }
@@ -74,7 +76,7 @@ def table_part(document: Document, table: Table) -> str:
     return "\n".join(
         [
             r"\begin{table*}[!htb]",
-            r"    \scriptsize",
+            r"    \scriptsize" if len(algos) <= FEW else r"    \tiny\setlength{\tabcolsep}{3pt}",
             r"    \centering",
             f"    \\caption{{{caption}}}\\label{{tab:{table.summary}-returns}}",
             f"    \\begin{{tabular}}{{{columns}}}",

@@ -112,12 +112,12 @@ def normalisation(aggregates: Aggregates) -> str:
     """How scores came about, in words."""
     bounds = "; ".join(
         f"{names.task_title(task)} {low:.3g} to {high:.3g}"
+        + (" (the lowest and highest of those compared)" if task in aggregates.fitted else "")
         for task, (low, high) in aggregates.bounds.items()
     )
-    whence = "given" if aggregates.given else "the lowest and highest value of those compared"
     return (
         "Scores are average returns per seed, normalised per task to 0 at the lower and 1 at the"
-        f" upper bound ({whence}: {bounds}). Intervals: 95%, stratified bootstrap over seeds."
+        f" upper bound: {bounds}. Intervals: 95%, stratified bootstrap over seeds."
     )
 
 

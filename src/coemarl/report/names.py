@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from coemarl.algorithms import ALGORITHMS as IMPLEMENTED
 from coemarl.presets import paper
 from coemarl.report.paper_tables import ALGORITHMS, TASKS, paper_task
 
@@ -82,16 +83,24 @@ def text_of(value: Any) -> str:
 def paper_values(algo: str, task: str) -> Options:
     """The paper's settings of an algorithm on a task; nothing if it has none."""
     try:
-        return paper.values(algo, task.partition(":")[0])
+        rows = paper.rows(algo, task.partition(":")[0])
     except ValueError:
         return {}
+    return {path: value for row in rows for path, value in row.values.items()}
 
 
 def algorithm_title(label: str) -> str:
     """An algorithm's label as a heading: `coe-cond-iq` is COE-Cond-IQ, as in the paper."""
     name, _, rest = label.partition(" ")
-    title = ALGORITHMS.get(name, name.upper())
+    known = {each: each.upper() for each in IMPLEMENTED} | ALGORITHMS
+    base = max((each for each in known if begins(name, each)), key=len, default="")
+    title = known[base] + name[len(base) :] if base else name
     return f"{title} ({rest.replace(' ', ', ')})" if rest else title
+
+
+def begins(name: str, known: str) -> bool:
+    """Whether a name is a known one, or a study's label made from it, such as qmix-3e-4."""
+    return name == known or (name.startswith(known) and not name[len(known)].isalnum())
 
 
 def task_title(task: str) -> str:
@@ -119,7 +128,8 @@ def ordered(labels: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
 
     def place(label: str) -> tuple[int, str]:
         name = paper_task(label.partition(" ")[0])
-        return (known.index(name) if name in known else len(known), label)
+        of = max((each for each in known if begins(name, each)), key=len, default="")
+        return (known.index(of) if of else len(known), label)
 
     return tuple(sorted(set(labels), key=place))
 

@@ -29,7 +29,7 @@ def write(document: Document, folder: Path) -> list[Path]:
     texts: dict[str, Callable[[], str]] = {
         "report.md": lambda: markdown(document, "curves/all.png"),
         "tables.tex": lambda: latex(document),
-        "marl-eval.json": lambda: json.dumps(tree, indent=1, allow_nan=False) + "\n",
+        "marl-eval.json": lambda: json.dumps(tree, allow_nan=False) + "\n",
         "report.html": lambda: page(document),
     }
     try:
