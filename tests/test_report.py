@@ -528,9 +528,9 @@ def test_the_command_prints_tables_and_writes_everything(tmp_path, capsys):
         (["{}", "--until", "-5"], "choose a later --until"),
     ],
 )
-def test_wishes_that_cannot_be_met_are_refused_in_a_sentence(tmp_path, capsys, words, said):
+def test_wishes_that_cannot_be_met_are_refused_in_a_sentence(tmp_path, capfd, words, said):
     path = write(tmp_path / "rows.jsonl", rows(LBF, "coe", {0: (0, 1, 2)}))
     assert main(["report", *(word.format(path) for word in words)]) == 2
-    error = capsys.readouterr().err
+    error = capfd.readouterr().err
     assert said in error
     assert error.count("\n") == 1
