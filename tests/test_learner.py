@@ -12,7 +12,7 @@ from coemarl.config import LearnerOptions
 from coemarl.counts import CountsOptions
 from coemarl.explorers.coe import CoeOptions, make_coe
 from coemarl.explorers.epsilon import EpsilonOptions, make_epsilon
-from coemarl.explorers.explorer import Explorer
+from coemarl.explorers.explorer import Advice, Explorer
 from coemarl.learner import (
     follow,
     make_learner,
@@ -116,7 +116,8 @@ def blank(episodes: int, spec: TaskSpec) -> Episodes:
         avail=jnp.ones((B, T + 1, A, U), bool),
         actions=jnp.zeros((B, T, A), jnp.int32),
         reward=jnp.zeros((B, T)),
-        bonus=jnp.zeros((B, T, A)),
+        bonus=jnp.zeros((B, T, A + 1)),
+        latent=jnp.zeros((B, 0)),
         length=jnp.full(B, T, jnp.int32),
         terminated=jnp.zeros(B, bool),
     )
@@ -132,10 +133,13 @@ def told_utility() -> Utility:
         init=lambda key: jnp.float32(1.0),
         start=nothing,
         advise=nothing,
-        values=nothing,
-        alone=nothing,
-        unroll=lambda scale, observations, length: scale * observations,
+        unroll=lambda scale, observations, latent, length: told_advice(scale * observations),
     )
+
+
+def told_advice(values: Any) -> Advice:
+    """Utilities of which nothing is remembered."""
+    return Advice(values, jnp.zeros((*values.shape[:-1], 0)))
 
 
 @dataclass(frozen=True)
@@ -193,7 +197,7 @@ def told_update(options: LearnerOptions, told: Told, avail: Any = None) -> Any:
     )
     if avail is not None:
         batch = batch._replace(avail=jnp.array(avail)[None, :, None])
-    return learner.update(learner.init(jax.random.key(0)), (), batch)[1]
+    return learner.update(learner.init(jax.random.key(0)), (), learner.lesson(batch))[1]
 
 
 def test_targets_use_legal_actions_only() -> None:
@@ -209,7 +213,9 @@ def test_double_q_lets_the_online_net_choose(double_q: bool, expected: float) ->
     utility = replace(
         told_utility(),
         init=lambda key: jnp.array([2.0, 1.0]),
-        unroll=lambda scales, observations, length: scales[None, None, None] * observations,
+        unroll=lambda scales, observations, latent, length: told_advice(
+            scales[None, None, None] * observations
+        ),
     )
     options = LearnerOptions(discount=1.0, standardise_rewards=False, double_q=double_q)
     mixer = MIXERS["none"][1](None, TOLD_SPEC)
@@ -220,7 +226,7 @@ def test_double_q_lets_the_online_net_choose(double_q: bool, expected: float) ->
         observation=jnp.zeros((1, 4, 1, 2)).at[0, 1, 0].set(jnp.array([2.0, 3.0])),
         length=jnp.array([1]),
     )
-    assert float(learner.update(state, (), batch)[1].target) == expected
+    assert float(learner.update(state, (), learner.lesson(batch))[1].target) == expected
 
 
 # Whole updates against a twin
@@ -278,7 +284,8 @@ def random_batch(rng: np.random.Generator) -> dict[str, np.ndarray]:
         "avail": avail,
         "actions": rng.integers(0, U, (B, T, A)),
         "reward": rng.normal(1.0, 2.0, (B, T)) * inside,
-        "bonus": np.zeros((B, T, A)),
+        "bonus": np.zeros((B, T, A + 1)),
+        "latent": np.zeros((B, 0)),
         "length": length,
         "terminated": np.array([False, True, True, True]),
     }
@@ -463,7 +470,8 @@ def test_updates_equal_a_plain_twin(name: str) -> None:
         batch = random_batch(rng)
         expected = twin.loss(batch, twin.targets(batch))
         norm = twin.update(batch)
-        state, losses = update(state, explorer_state, as_episodes(batch))
+        lesson = learner.lesson(as_episodes(batch))
+        state, losses = update(state, explorer_state, lesson)
         np.testing.assert_allclose(losses.loss, expected, rtol=1e-5)
         np.testing.assert_allclose(losses.gradient_norm, norm, rtol=1e-5)
         for ours, theirs in ((state.online, twin.online), (state.target, twin.target)):

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations
+from typing import get_args
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from scipy.stats import chisquare
 from coemarl.config import ReplayOptions
 from coemarl.replay import (
     Episodes,
+    KeepsBonus,
     choose_distinct,
     make_replay,
     pack_bits,
@@ -43,7 +45,8 @@ def numbered(first: int, count: int, spec: TaskSpec = SPEC) -> Episodes:
         avail=jnp.asarray(avail | spec.always_available),
         actions=jnp.asarray(np.stack([g.integers(0, U, (T, A)) for g in rng]), jnp.int32),
         reward=jnp.asarray(np.repeat(numbers[:, None], T, 1), jnp.float32),
-        bonus=jnp.asarray(np.stack([g.normal(size=(T, A)) for g in rng]), jnp.float32),
+        bonus=jnp.asarray(np.stack([g.normal(size=(T, A + 1)) for g in rng]), jnp.float32),
+        latent=jnp.asarray(np.stack([g.normal(size=3) for g in rng]), jnp.float32),
         length=jnp.asarray(1 + numbers % T, jnp.int32),
         terminated=jnp.asarray(numbers % 2 == 0),
     )
@@ -59,16 +62,21 @@ def assert_same(ours: Episodes, theirs: Episodes) -> None:
 
 
 @pytest.mark.parametrize("spec", [SPEC, DERIVED], ids=["kept", "derived"])
-def test_what_is_drawn_is_what_was_added(spec: TaskSpec) -> None:
-    replay = make_replay(ReplayOptions(capacity=6), spec, 6, with_bonus=True)
-    state = replay.add(replay.init(), numbered(0, 6, spec))
-    batch = replay.sample(state, jax.random.key(0))
+@pytest.mark.parametrize(("keeps_bonus", "kept"), [("agents", [0, 1]), ("team", [2])])
+def test_what_is_drawn_is_what_was_added(
+    spec: TaskSpec, keeps_bonus: KeepsBonus, kept: list[int]
+) -> None:
+    replay = make_replay(ReplayOptions(capacity=6), spec, 6, keeps_bonus, latents=3)
+    added = numbered(0, 6, spec)
+    batch = replay.sample(replay.add(replay.init(), added), jax.random.key(0))
     order = np.argsort(numbers_of(batch))
-    assert_same(jax.tree.map(lambda leaf: leaf[order], batch), numbered(0, 6, spec))
+    forgotten = [n for n in range(spec.num_agents + 1) if n not in kept]
+    expected = added._replace(bonus=added.bonus.at[..., jnp.array(forgotten)].set(0))
+    assert_same(jax.tree.map(lambda leaf: leaf[order], batch), expected)
 
 
 def test_without_bonus_none_is_kept() -> None:
-    replay = make_replay(ReplayOptions(capacity=2), SPEC, 2, with_bonus=False)
+    replay = make_replay(ReplayOptions(capacity=2), SPEC, 2, keeps_bonus="nothing")
     state = replay.add(replay.init(), numbered(0, 2))
     assert state.episodes.bonus is None
     assert not np.asarray(replay.sample(state, jax.random.key(0)).bonus).any()
@@ -78,7 +86,7 @@ def test_without_bonus_none_is_kept() -> None:
 def test_oldest_gives_way(together: int) -> None:
     """The ring against a list cut to its newest, for several episodes added together."""
     capacity = 5
-    replay = make_replay(ReplayOptions(capacity=capacity), SPEC, capacity, with_bonus=False)
+    replay = make_replay(ReplayOptions(capacity=capacity), SPEC, capacity, keeps_bonus="nothing")
     add, state, kept = jax.jit(replay.add), replay.init(), []
     for first in range(0, 16, together):
         state = add(state, numbered(first, together))
@@ -91,7 +99,7 @@ def test_oldest_gives_way(together: int) -> None:
 
 
 def test_before_the_ring_is_full_only_what_is_stored_is_drawn() -> None:
-    replay = make_replay(ReplayOptions(capacity=50), SPEC, 3, with_bonus=False)
+    replay = make_replay(ReplayOptions(capacity=50), SPEC, 3, keeps_bonus="nothing")
     state = replay.add(replay.init(), numbered(10, 4))
     drawn = {
         n for seed in range(40) for n in numbers_of(replay.sample(state, jax.random.key(seed)))
@@ -132,7 +140,7 @@ def test_bits_by_hand() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_rounds_observations_and_states_only(dtype: str) -> None:
-    replay = make_replay(ReplayOptions(capacity=2, dtype=dtype), SPEC, 2, with_bonus=True)
+    replay = make_replay(ReplayOptions(capacity=2, dtype=dtype), SPEC, 2, keeps_bonus="agents")
     added = numbered(0, 2)
     batch = replay.sample(replay.add(replay.init(), added), jax.random.key(0))
     order = np.argsort(numbers_of(batch))
@@ -145,15 +153,15 @@ def test_half_precision_rounds_observations_and_states_only(dtype: str) -> None:
 
 @pytest.mark.parametrize("spec", [SPEC, DERIVED], ids=["kept", "derived"])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("with_bonus", [True, False])
-def test_bytes_are_those_of_the_arrays(spec: TaskSpec, dtype: str, with_bonus: bool) -> None:
-    replay = make_replay(ReplayOptions(capacity=3, dtype=dtype), spec, 2, with_bonus)
+@pytest.mark.parametrize("keeps_bonus", get_args(KeepsBonus))
+def test_bytes_are_those_of_the_arrays(spec: TaskSpec, dtype: str, keeps_bonus: KeepsBonus) -> None:
+    replay = make_replay(ReplayOptions(capacity=3, dtype=dtype), spec, 2, keeps_bonus)
     assert replay.bytes == sum(leaf.nbytes for leaf in jax.tree.leaves(replay.init().episodes))
 
 
 def test_nothing_is_kept_twice() -> None:
     """A derived state, a full mask and a next observation have no array: what is left is this."""
-    places = storage(ReplayOptions(), DERIVED, 7, with_bonus=False)
+    places = storage(ReplayOptions(), DERIVED, 7, keeps_bonus="nothing")
     kept = {name: place[0] for name, place in places.items() if place}
     assert kept == {
         "observation": (7, 5, 2, 3),
@@ -167,7 +175,7 @@ def test_nothing_is_kept_twice() -> None:
 
 def test_many_actions_keep_their_numbers() -> None:
     spec = replace(SPEC, num_actions=300)
-    replay = make_replay(ReplayOptions(capacity=1), spec, 1, with_bonus=False)
+    replay = make_replay(ReplayOptions(capacity=1), spec, 1, keeps_bonus="nothing")
     added = numbered(0, 1, spec)._replace(actions=jnp.full((1, 4, 2), 299))
     batch = replay.sample(replay.add(replay.init(), added), jax.random.key(0))
     assert (np.asarray(batch.actions) == 299).all()
@@ -175,5 +183,5 @@ def test_many_actions_keep_their_numbers() -> None:
 
 def test_five_thousand_foraging_episodes_fit_in_60_mb() -> None:
     spec = make_task("lbf:10x10-3p-3f").spec
-    for with_bonus in (False, True):
-        assert make_replay(ReplayOptions(), spec, 32, with_bonus).bytes <= 60e6
+    for keeps_bonus in get_args(KeepsBonus):
+        assert make_replay(ReplayOptions(), spec, 32, keeps_bonus).bytes <= 60e6

@@ -36,7 +36,7 @@ def watching() -> Explorer:
         state: Seen, context: Any, key: Any, moment: Moment, advice: Any, values: Any
     ) -> Choice:
         actions = jnp.full(SPEC.num_agents, moment.t % 2, jnp.int32)
-        bonus = jnp.arange(1.0, 1.0 + SPEC.num_agents) + moment.t.astype(jnp.float32)
+        bonus = jnp.arange(1.0, 2.0 + SPEC.num_agents) + moment.t.astype(jnp.float32)
         return Choice(actions, bonus, moment)
 
     def observe(state: Seen, moments: Moment, active: Array) -> Seen:
@@ -50,7 +50,7 @@ def watching() -> Explorer:
 
     return Explorer(
         init=lambda key: Seen(*[jnp.int32(0)] * 4),
-        begin=lambda state, key, steps: (),
+        begin=lambda state, key, first, steps: (),
         choose=choose,
         observe=observe,
     )
@@ -86,7 +86,7 @@ def test_episodes_are_what_happened(watched: tuple[Seen, Played]) -> None:
             np.testing.assert_array_equal(episodes.actions[e, t], [action * happened] * 2)
             assert episodes.reward[e, t] == (10 * t + 2 * action) * happened
             np.testing.assert_array_equal(
-                episodes.bonus[e, t], [(1 + t) * happened, (2 + t) * happened]
+                episodes.bonus[e, t], [(1 + t) * happened, (2 + t) * happened, (3 + t) * happened]
             )
     assert ends == {1, 2, 3, 4, 5}  # every way to end was seen
 
@@ -124,8 +124,9 @@ def test_greedy_actions_are_those_of_the_unrolled_net() -> None:
     rollout = jax.jit(make_rollout(TASK, UTILITY, greedy(UTILITY), E))
     _, played = rollout(params, (), jax.random.key(4), jnp.int32(0))
     episodes = played.episodes
-    values = UTILITY.unroll(params, episodes.observation, jnp.int32(SPEC.episode_limit + 1))
-    best = jnp.where(episodes.avail, values, -jnp.inf).argmax(axis=-1)
+    rows = jnp.int32(SPEC.episode_limit + 1)
+    advice = UTILITY.unroll(params, episodes.observation, episodes.latent, rows)
+    best = jnp.where(episodes.avail, advice.values, -jnp.inf).argmax(axis=-1)
     for e, length in enumerate(episodes.length.tolist()):
         np.testing.assert_array_equal(episodes.actions[e, :length], best[e, :length])
     assert len(set(map(tuple, np.asarray(best).reshape(-1, 2).tolist()))) > 1

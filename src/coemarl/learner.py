@@ -8,24 +8,27 @@ and everything of the target primed,
     loss    = sum of delta_t^2 over steps that happened / number of such steps
 
 where discount_t is 0 at a terminal step. Without a mixer each agent has its own delta, and the loss
-is their mean. Functions of one step are batched by vmap.
+is their mean. A utility with several views (`coemarl.utilities.utility`) has such a loss for each;
+mixers and explorers may add terms of their own. Functions of one step are batched by vmap.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from coemarl.config import LearnerOptions
+from coemarl.counts.walk import UNROLLED_AGENTS
 from coemarl.explorers.epsilon import best_legal
-from coemarl.explorers.explorer import Explorer, ExplorerState
-from coemarl.mixers import Mixer
+from coemarl.explorers.explorer import Advice, Explorer, ExplorerState, Judgement
+from coemarl.mixers import Joint, Mixer
+from coemarl.optimisation import Trains, make_optimiser
 from coemarl.replay import Episodes
-from coemarl.utilities import Utility
+from coemarl.utilities import Utility, View
 
 STANDARD_DEVIATION_FLOOR = 1e-5
 """Added to the standard deviation that rewards are divided by."""
@@ -36,6 +39,8 @@ class Params(NamedTuple):
 
     utility: Any
     mixer: Any
+    explorer: Any
+    """The nets of the explorer's auxiliary loss."""
 
 
 class LearnerState(NamedTuple):
@@ -47,10 +52,29 @@ class LearnerState(NamedTuple):
     updates: Int[Array, ""]
 
 
+class Lesson(NamedTuple):
+    """A batch, and what is to be known of it before anything is learned."""
+
+    episodes: Episodes
+    rewards: Float[Array, "B T"]
+    """Standardised where the options say so; without bonuses."""
+    discounts: Float[Array, "B T"]
+    """Discount of what follows each step: 0 where nothing does."""
+    mask: Float[Array, "B T"]
+    """1 at steps that happened."""
+    longest: Int[Array, ""]
+    """Steps of the longest episode."""
+
+    def mean(self, values: Float[Array, "B T"]) -> Float[Array, ""]:
+        """Over the steps that happened."""
+        return jnp.sum(values * self.mask) / self.mask.sum()
+
+
 class Losses(NamedTuple):
     """What one update looked like, for the metric rows."""
 
     loss: Float[Array, ""]
+    """Of the temporal difference, by the last view."""
     gradient_norm: Float[Array, ""]
     """Before clipping."""
     td_error: Float[Array, ""]
@@ -61,6 +85,10 @@ class Losses(NamedTuple):
     """Mean of y."""
     reward_bonus: Float[Array, ""]
     """Mean of the bonus added to the reward."""
+    auxiliary: Float[Array, ""] | None = None
+    """What the mixer's constraints and the explorer's own loss add; None where there is neither."""
+    conditional_loss: Float[Array, ""] | None = None
+    """Of the temporal difference by the first view; None where there is one view only."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +97,14 @@ class Learner:
 
     init: Callable[[PRNGKeyArray], LearnerState]
     """`init(key)`: fresh nets; the targets are copies."""
-    update: Callable[[LearnerState, ExplorerState, Episodes], tuple[LearnerState, Losses]]
-    """`update(state, explorer_state, batch)`: one step of the optimiser, then of the targets."""
+    lesson: Callable[[Episodes], Lesson]
+    """`lesson(batch)`: what the batch says before anything is learned."""
+    update: Callable[
+        [LearnerState, ExplorerState, Lesson, Float[Array, "B T A+1"] | None],
+        tuple[LearnerState, Losses],
+    ]
+    """`update(state, explorer_state, lesson, learned)`: one step of the optimiser for each view,
+    then one of the targets. `learned` is the bonus of `Explorer.learn`, None if there is none."""
 
 
 def step_mask(lengths: Int[Array, " B"], limit: int) -> Float[Array, "B T"]:
@@ -118,93 +152,223 @@ def follow(options: LearnerOptions, updates: Int[Array, ""], online: Any, target
     return jax.tree.map(lambda new, old: jnp.where(copies, new, old), online, target)
 
 
+def greedy_walk(values: Judgement, avail: Bool[Array, "A U"]) -> Int[Array, " A"]:
+    """Agent by agent the best legal action, given those of the agents before."""
+
+    def step(actions: Int[Array, " A"], i: Int[Array, ""]) -> tuple[Int[Array, " A"], None]:
+        return actions.at[i].set(best_legal(values(i, actions), avail[i])), None
+
+    agents = jnp.arange(avail.shape[0], dtype=jnp.int32)
+    start = jnp.zeros(avail.shape[0], jnp.int32)
+    return jax.lax.scan(step, start, agents, unroll=avail.shape[0] <= UNROLLED_AGENTS)[0]
+
+
+def over_steps(function: Callable[..., Any], *unbatched: int) -> Callable[..., Any]:
+    """A function of one step for all steps (B, T); arguments at the places `unbatched` are the same
+    for all."""
+
+    def batched(*arguments: Any) -> Any:
+        axes = tuple(None if place in unbatched else 0 for place in range(len(arguments)))
+        return jax.vmap(jax.vmap(function, axes), axes)(*arguments)
+
+    return batched
+
+
+def make_lesson(options: LearnerOptions, batch: Episodes) -> Lesson:
+    """What a batch says before anything is learned from it."""
+    longest = batch.length.max()
+    rewards = standardised(batch.reward, longest) if options.standardise_rewards else batch.reward
+    mask = step_mask(batch.length, batch.reward.shape[1])
+    return Lesson(batch, rewards, step_discounts(batch, options), mask, longest)
+
+
+def states_of(batch: Episodes) -> Float[Array, "B T+1 S+Z"]:
+    """Global states, each with its episode's latent behind it."""
+    B, rows = batch.state.shape[:2]
+    latents = jnp.broadcast_to(batch.latent[:, None], (B, rows, batch.latent.shape[1]))
+    return jnp.concatenate([batch.state, latents], axis=2)
+
+
+def values_given(
+    view: View, params: Any, advice: Advice, actions: Int[Array, " A"]
+) -> Float[Array, "A U"]:
+    """Every agent's utilities at one step, given what the agents before it do."""
+    if not view.conditional:
+        return advice.values
+    agents = jnp.arange(actions.shape[0], dtype=jnp.int32)
+    return jax.vmap(view.values(params), (None, 0, None))(advice, agents, actions)
+
+
+def joint_of(
+    view: View,
+    params: Any,
+    advice: Advice,
+    actions: Int[Array, " A"],
+    avail: Bool[Array, "A U"],
+    state: Float[Array, " S"],
+) -> Joint:
+    """A joint action at one step as the mixer is shown it."""
+    values = values_given(view, params, advice, actions)
+    best = jnp.where(avail, values, -jnp.inf).max(axis=1)
+    return Joint(taken(values, actions), best, actions, advice.features, state)
+
+
 def make_learner(
     options: LearnerOptions, utility: Utility, mixer: Mixer, explorer: Explorer
 ) -> Learner:
     """The learner of an algorithm."""
-    optimiser = optax.chain(
-        optax.clip_by_global_norm(options.max_gradient_norm),
-        optax.adam(options.learning_rate, eps=1e-8),
-    )
-    mix = jax.vmap(jax.vmap(mixer.apply, (None, 0, 0)), (None, 0, 0))
+    optimiser = make_optimiser(options, tuple(map(trained_by, utility.views)))
+    auxiliary = explorer.auxiliary
+    mix = over_steps(mixer.apply, 0)
 
     def init(key: PRNGKeyArray) -> LearnerState:
         utility_key, mixer_key = jax.random.split(key)
-        online = Params(utility.init(utility_key), mixer.init(mixer_key))
+        nets = () if auxiliary is None else auxiliary.init(jax.random.fold_in(key, 2))
+        online = Params(utility.init(utility_key), mixer.init(mixer_key), nets)
         target = jax.tree.map(jnp.copy, online)
         return LearnerState(online, target, optimiser.init(online), jnp.int32(0))
 
+    def unroll(params: Any, lesson: Lesson) -> Advice:
+        batch = lesson.episodes
+        return utility.unroll(params, batch.observation, batch.latent, lesson.longest + 1)
+
+    def joints(
+        view: View, params: Any, advice: Advice, actions: Array, avail: Array, states: Array
+    ) -> Joint:
+        step = lambda *step: joint_of(view, params, *step)  # noqa: E731
+        return over_steps(step)(advice, actions, avail, states)
+
     def best_next(
+        view: View,
+        params: Any,
         explorer_state: ExplorerState,
         state: Float[Array, " S"],
         t: Int[Array, ""],
-        values: Float[Array, "A U"],
+        judge: Advice,
         avail: Bool[Array, "A U"],
     ) -> tuple[Int[Array, " A"], Float[Array, " A"]]:
         """The joint action that the target takes at one step, and its bonus for each agent."""
-        if explorer.bootstrap is None:
-            return jax.vmap(best_legal)(values, avail), jnp.zeros(values.shape[0])
-        return explorer.bootstrap(explorer_state, state, t, values, avail)
+        values = lambda i, actions: view.values(params)(judge, i, actions)  # noqa: E731
+        if explorer.bootstrap is not None:
+            return explorer.bootstrap(explorer_state, state, t, values, avail)
+        if view.conditional:
+            actions = greedy_walk(values, avail)
+        else:
+            actions = jax.vmap(best_legal)(judge.values, avail)
+        return actions, jnp.zeros(actions.shape)
 
     def bootstraps(
-        explorer_state: ExplorerState, target: Params, online: Array, batch: Episodes, last: Array
+        view: View,
+        explorer_state: ExplorerState,
+        target: Params,
+        later: Advice,
+        online: Any,
+        advice: Advice,
+        batch: Episodes,
     ) -> Float[Array, "B T M"]:
-        """mix'(Q'_i(o_t+1, a'_i) + bonus'_i, s_t+1) for each step t."""
+        """mix'(Q'_i(o_t+1, a'_i) + bonus'_i, s_t+1) for each step t; `later` and `advice` are what
+        the target's and the online utility advise."""
         B, T = batch.reward.shape
-        values = utility.unroll(target.utility, batch.observation, last)[:, 1:]
-        judges = online[:, 1:] if options.double_q else values
+        params, judges = (online, advice) if options.double_q else (target.utility, later)
+        following = lambda tree: jax.tree.map(lambda leaf: leaf[:, 1:], tree)  # noqa: E731
         times = jnp.broadcast_to(jnp.arange(1, T + 1, dtype=jnp.int32), (B, T))
-        over_steps = jax.vmap(jax.vmap(best_next, (None, 0, 0, 0, 0)), (None, 0, 0, 0, 0))
-        actions, bonus = over_steps(
-            explorer_state, batch.state[:, 1:], times, judges, batch.avail[:, 1:]
+        choose = lambda state, t, judge, avail: best_next(  # noqa: E731
+            view, params, explorer_state, state, t, judge, avail
         )
-        chosen = jax.vmap(jax.vmap(taken))(values, actions) + bonus
-        return mix(target.mixer, chosen, batch.state[:, 1:])
+        states, avail, judges = following((batch.state, batch.avail, judges))
+        actions, bonus = over_steps(choose)(states, times, judges, avail)
+        states = following(states_of(batch))
+        joint = joints(view, target.utility, following(later), actions, avail, states)
+        return mix(target.mixer, joint._replace(taken=joint.taken + bonus))
 
-    def reward_bonuses(explorer_state: ExplorerState, batch: Episodes) -> Float[Array, "B T M"]:
-        """What is added to the rewards: each agent's own bonus, or the joint action's."""
-        bonus = batch.bonus
-        if explorer.reward is not None and not explorer.stores_bonus:
-            over_steps = jax.vmap(jax.vmap(explorer.reward, (None, 0, 0)), (None, 0, 0))
-            bonus = over_steps(explorer_state, batch.state[:, :-1], batch.actions)
-        return bonus if mixer.per_agent else bonus[:, :, -1:]
+    def reward_bonuses(explorer_state: ExplorerState, batch: Episodes) -> Float[Array, "B T A+1"]:
+        """What counts add to the rewards: each agent's own bonus, and last the team's."""
+        if explorer.reward is None or explorer.stores_bonus:
+            return batch.bonus
+        bonus = over_steps(explorer.reward, 0)
+        return bonus(explorer_state, batch.state[:, :-1], batch.actions)
+
+    def constraints(
+        mixer_params: Any, view: View, online: Any, advice: Advice, joint: Joint, batch: Episodes
+    ) -> Float[Array, "B T"]:
+        """The mixer's loss of each step besides the temporal difference."""
+        assert mixer.constraint is not None
+        avail = batch.avail[:, :-1]
+        greedy = jax.vmap(jax.vmap(jax.vmap(best_legal)))(advice.values, avail)
+        best = joints(view, online, advice, greedy, avail, joint.state)
+        return over_steps(mixer.constraint, 0)(mixer_params, joint, best)
 
     def loss(
-        online: Params, target: Params, explorer_state: ExplorerState, batch: Episodes
+        online: Params,
+        target: Params,
+        later: Advice,
+        explorer_state: ExplorerState,
+        lesson: Lesson,
+        bonus: Float[Array, "B T A+1"],
+        view: View,
     ) -> tuple[Float[Array, ""], Losses]:
-        longest = batch.length.max()
-        mask = step_mask(batch.length, batch.reward.shape[1])
-        rewards = (
-            standardised(batch.reward, longest) if options.standardise_rewards else batch.reward
-        )
-        bonus = reward_bonuses(explorer_state, batch)
-        values = utility.unroll(online.utility, batch.observation, longest + 1)
-        chosen = jax.vmap(jax.vmap(taken))(values[:, :-1], batch.actions)
-        mixed = mix(online.mixer, chosen, batch.state[:, :-1])
-        judges = jax.lax.stop_gradient(values)
-        later = bootstraps(explorer_state, target, judges, batch, longest + 1)
-        discounts = step_discounts(batch, options)
-        y = jax.lax.stop_gradient(rewards[:, :, None] + bonus + discounts[:, :, None] * later)
+        batch, mean = lesson.episodes, lesson.mean
+        advice = unroll(online.utility, lesson)
+        now = jax.tree.map(lambda leaf: leaf[:, :-1], advice)
+        states, avail = states_of(batch)[:, :-1], batch.avail[:, :-1]
+        joint = joints(view, online.utility, now, batch.actions, avail, states)
+        mixed, extra = mix(online.mixer, joint), None
+        if auxiliary is not None:
+            extra, more = auxiliary.loss(online.explorer, explorer_state, lesson, advice, mixed)
+            bonus = bonus + more
+        if mixer.constraint is not None:
+            parts = constraints(online.mixer, view, online.utility, now, joint, batch)
+            extra = mean(parts) if extra is None else extra + mean(parts)
+        mine = bonus[:, :, :-1] if mixer.per_agent else bonus[:, :, -1:]
+        judge = jax.lax.stop_gradient((online.utility, advice))
+        values = bootstraps(view, explorer_state, target, later, *judge, batch)
+        y = lesson.rewards[:, :, None] + mine + lesson.discounts[:, :, None] * values
+        y = jax.lax.stop_gradient(y)
         deltas = mixed - y
-        mean = lambda x: jnp.sum(x.mean(axis=2) * mask) / mask.sum()  # noqa: E731
-        result = td_loss(deltas, mask)
-        none = jnp.float32(0)
-        return result, Losses(
-            result, none, mean(jnp.abs(deltas)), mean(mixed), mean(y), mean(bonus)
+        result = td_loss(deltas, lesson.mask)
+        of_values = lambda x: mean(x.mean(axis=2))  # noqa: E731
+        losses = Losses(
+            loss=result,
+            gradient_norm=jnp.float32(0),
+            td_error=of_values(jnp.abs(deltas)),
+            value=of_values(mixed),
+            target=of_values(y),
+            reward_bonus=of_values(mine),
+            auxiliary=extra,
         )
+        return result if extra is None else result + extra, losses
 
     def update(
-        state: LearnerState, explorer_state: ExplorerState, batch: Episodes
+        state: LearnerState,
+        explorer_state: ExplorerState,
+        lesson: Lesson,
+        learned: Float[Array, "B T A+1"] | None = None,
     ) -> tuple[LearnerState, Losses]:
-        gradient, losses = jax.grad(loss, has_aux=True)(
-            state.online, state.target, explorer_state, batch
-        )
-        with jax.numpy_dtype_promotion("standard"):  # which optax relies on, wherever it runs
-            changes, memory = optimiser.update(gradient, state.optimiser, state.online)
-        online: Any = optax.apply_updates(state.online, changes)
+        bonus = reward_bonuses(explorer_state, lesson.episodes)
+        bonus = bonus if learned is None else bonus + learned
+        later = unroll(state.target.utility, lesson)
+        online, memory, seen = state.online, state.optimiser, []
+        for number, view in enumerate(utility.views):
+            gradient, losses = jax.grad(loss, has_aux=True)(
+                online, state.target, later, explorer_state, lesson, bonus, view
+            )
+            online, memory, norm = optimiser.step(number, gradient, memory, online)
+            seen.append(losses._replace(gradient_norm=norm))
         updates = state.updates + 1
         target = follow(options, updates, online, state.target)
-        losses = losses._replace(gradient_norm=optax.tree.norm(gradient))
+        losses = seen[-1]
+        if len(seen) > 1:
+            losses = losses._replace(conditional_loss=seen[0].loss)
         return LearnerState(online, target, memory, updates), losses
 
-    return Learner(init, update)
+    return Learner(init, partial(make_lesson, options), update)
+
+
+def trained_by(view: View) -> Trains | None:
+    """Which of all nets the loss of a view trains: the mixer and the explorer's, whatever part of
+    the utility."""
+    trains = view.trains
+    if trains is None:
+        return None
+    all_of = lambda tree: jax.tree.map(lambda _: True, tree)  # noqa: E731
+    return lambda nets: Params(trains(nets.utility), all_of(nets.mixer), all_of(nets.explorer))

@@ -7,7 +7,7 @@ are kept as bits, and the end of an episode is its length and one flag.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,8 +27,10 @@ class Episodes(NamedTuple):
     avail: Bool[Array, "E T+1 A U"]
     actions: Int[Array, "E T A"]
     reward: Float[Array, "E T"]
-    bonus: Float[Array, "E T A"]
+    bonus: Float[Array, "E T A+1"]
     """What `Choice.reward_bonus` was."""
+    latent: Float[Array, "E Z"]
+    """What the episode was told to be like; nothing (Z = 0) but where a utility wants it."""
     length: Int[Array, " E"]
     """Steps until the end, at least 1."""
     terminated: Bool[Array, " E"]
@@ -43,9 +45,20 @@ class Stored(NamedTuple):
     avail: Int[Array, "E T+1 A bytes"] | None
     actions: Int[Array, "E T A"]
     reward: Float[Array, "E T"]
-    bonus: Float[Array, "E T A"] | None
+    bonus: Float[Array, "E T N"] | None
+    latent: Float[Array, "E Z"] | None
     length: Int[Array, " E"]
     terminated: Bool[Array, " E"]
+
+
+KeepsBonus = Literal["nothing", "agents", "team"]
+BONUS_KEPT: dict[str, Callable[[int], tuple[int, int] | None]] = {
+    "nothing": lambda agents: None,
+    "agents": lambda agents: (0, agents),
+    "team": lambda agents: (agents, agents + 1),
+}
+"""Which entries (first, end) of a step's reward bonus are kept, by the number of agents; the others
+come back as zeros. Which are of use depends on whether the mixer has values per agent."""
 
 
 class ReplayState(NamedTuple):
@@ -99,7 +112,7 @@ def choose_distinct(
 
 
 def storage(
-    options: ReplayOptions, spec: TaskSpec, capacity: int, with_bonus: bool
+    options: ReplayOptions, spec: TaskSpec, capacity: int, keeps_bonus: KeepsBonus, latents: int = 0
 ) -> dict[str, tuple[tuple[int, ...], np.dtype] | None]:
     """Shape and dtype of each array of `Stored`; None for a part without one."""
     T, A, U = spec.episode_limit, spec.num_agents, spec.num_actions
@@ -107,24 +120,31 @@ def storage(
     single, whole = jnp.dtype(jnp.float32), jnp.dtype(jnp.int32)
     action = jnp.dtype(jnp.uint8 if U <= 256 else jnp.int32)
     keeps_state, keeps_avail = not spec.state_is_observations, not spec.always_available
-    rows = (capacity, T + 1)
+    rows, kept = (capacity, T + 1), BONUS_KEPT[keeps_bonus](A)
     return {
         "observation": ((*rows, A, spec.observation_size), real),
         "state": ((*rows, spec.state_size), real) if keeps_state else None,
         "avail": ((*rows, A, -(-U // 8)), jnp.dtype(jnp.uint8)) if keeps_avail else None,
         "actions": ((capacity, T, A), action),
         "reward": ((capacity, T), single),
-        "bonus": ((capacity, T, A), single) if with_bonus else None,
+        "bonus": ((capacity, T, kept[1] - kept[0]), single) if kept else None,
+        "latent": ((capacity, latents), single) if latents else None,
         "length": ((capacity,), whole),
         "terminated": ((capacity,), flag),
     }
 
 
 def make_replay(
-    options: ReplayOptions, spec: TaskSpec, batch_size: int, with_bonus: bool
+    options: ReplayOptions,
+    spec: TaskSpec,
+    batch_size: int,
+    keeps_bonus: KeepsBonus,
+    latents: int = 0,
 ) -> Replay:
-    """The replay of a task; `with_bonus` keeps the reward bonus of the moment of acting."""
-    places = storage(options, spec, options.capacity, with_bonus)
+    """The replay of a task; `keeps_bonus` says what it keeps of the reward bonus of the moment of
+    acting, and `latents` is the size of an episode's latent."""
+    places = storage(options, spec, options.capacity, keeps_bonus, latents)
+    bonus_kept = BONUS_KEPT[keeps_bonus](spec.num_agents)
     size = sum(int(np.prod(place[0])) * place[1].itemsize for place in places.values() if place)
 
     def init() -> ReplayState:
@@ -137,6 +157,8 @@ def make_replay(
         arrays: dict[str, Any] = episodes._asdict()
         if places["avail"] is not None:
             arrays["avail"] = pack_bits(episodes.avail)
+        if bonus_kept is not None:
+            arrays["bonus"] = episodes.bonus[..., slice(*bonus_kept)]
         kept: dict[str, Any] = {
             n: None if place is None else arrays[n].astype(place[1]) for n, place in places.items()
         }
@@ -154,8 +176,11 @@ def make_replay(
             arrays["avail"] = jnp.ones(masks, bool)
         else:
             arrays["avail"] = unpack_bits(stored.avail, spec.num_actions)
-        if stored.bonus is None:
-            arrays["bonus"] = jnp.zeros(stored.actions.shape)
+        arrays["bonus"] = jnp.zeros((B, rows - 1, spec.num_agents + 1))
+        if bonus_kept is not None:
+            arrays["bonus"] = arrays["bonus"].at[..., slice(*bonus_kept)].set(stored.bonus)
+        if stored.latent is None:
+            arrays["latent"] = jnp.zeros((B, 0))
         arrays["state"] = arrays["state"].astype(jnp.float32)
         arrays["actions"] = stored.actions.astype(jnp.int32)
         return Episodes(**arrays)

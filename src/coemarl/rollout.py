@@ -46,8 +46,10 @@ class _Carry(NamedTuple):
 class Policy:
     """How a team acts."""
 
-    begin: Callable[[ExplorerState, PRNGKeyArray, Int[Array, ""]], Any]
+    begin: Callable[[ExplorerState, PRNGKeyArray, Float[Array, " S"], Int[Array, ""]], Any]
     """The context of one episode, as `Explorer.begin`."""
+    latent: Callable[[Any], Float[Array, " Z"]]
+    """As `Explorer.latent`."""
     choose: Callable[[Any, ExplorerState, Any, PRNGKeyArray, Moment, Any], Choice]
     """`choose(params, explorer_state, context, key, moment, advice)` in one environment."""
     observe: Callable[[ExplorerState, Any, Bool[Array, " E"]], ExplorerState]
@@ -60,21 +62,27 @@ def exploring(explorer: Explorer, utility: Utility) -> Policy:
     def choose(
         params: Any, state: Any, context: Any, key: PRNGKeyArray, moment: Moment, advice: Any
     ) -> Choice:
-        return explorer.choose(state, context, key, moment, advice, utility.values(params))
+        values = utility.views[0].values(params)
+        return explorer.choose(state, context, key, moment, advice, values)
 
-    return Policy(explorer.begin, choose, explorer.observe)
+    return Policy(explorer.begin, explorer.latent, choose, explorer.observe)
 
 
 def greedy(utility: Utility) -> Policy:
-    """As in execution: each agent alone takes its best legal action, the lowest of equals."""
+    """As in execution: each agent alone takes its best legal action, the lowest of equals. An
+    episode's latent, where the utility has one, is any with equal chances."""
+    Z = utility.latents
+
+    def begin(state: Any, key: PRNGKeyArray, first: Any, steps: Any) -> Float[Array, " Z"]:
+        return jax.nn.one_hot(jax.random.randint(key, (), 0, Z), Z) if Z else jnp.zeros(0)
 
     def choose(
         params: Any, state: Any, context: Any, key: PRNGKeyArray, moment: Moment, advice: Any
     ) -> Choice:
-        actions = jax.vmap(best_legal)(utility.alone(advice), moment.avail)
-        return Choice(actions, jnp.zeros(actions.shape), ())
+        actions = jax.vmap(best_legal)(advice.values, moment.avail)
+        return Choice(actions, jnp.zeros(actions.shape[0] + 1), ())
 
-    return Policy(lambda state, key, steps: (), choose, lambda state, traces, active: state)
+    return Policy(begin, lambda context: context, choose, lambda state, traces, active: state)
 
 
 def blank_episodes(spec: TaskSpec, environments: int) -> Episodes:
@@ -86,7 +94,8 @@ def blank_episodes(spec: TaskSpec, environments: int) -> Episodes:
         avail=jnp.zeros((E, T + 1, A, U), bool),
         actions=jnp.zeros((E, T, A), jnp.int32),
         reward=jnp.zeros((E, T)),
-        bonus=jnp.zeros((E, T, A)),
+        bonus=jnp.zeros((E, T, A + 1)),
+        latent=jnp.zeros((E, 0)),
         length=jnp.zeros(E, jnp.int32),
         terminated=jnp.zeros(E, bool),
     )
@@ -116,11 +125,14 @@ def make_rollout(
     def begin(params: Any, explorer: Any, key: PRNGKeyArray, steps: Array) -> tuple[Any, _Carry]:
         reset_key, context_key = jax.random.split(key)
         env, seen = jax.vmap(task.reset)(jax.random.split(reset_key, E))
-        context = jax.vmap(policy.begin, (None, 0, None))(
-            explorer, jax.random.split(context_key, E), steps
+        context = jax.vmap(policy.begin, (None, 0, 0, None))(
+            explorer, jax.random.split(context_key, E), seen.state, steps
         )
         active = jnp.ones(E, bool)
-        episodes = write_sight(blank_episodes(spec, E), seen, jnp.int32(0), active)
+        blank = blank_episodes(spec, E)._replace(
+            latent=jax.vmap(policy.latent, axis_size=E)(context)
+        )
+        episodes = write_sight(blank, seen, jnp.int32(0), active)
         hidden = utility.start(E)
         info = jax.tree.map(jnp.zeros_like, seen.info)
         return context, _Carry(jnp.int32(0), env, seen, active, hidden, explorer, episodes, info)
@@ -135,7 +147,8 @@ def make_rollout(
     def step(params: Any, context: Any, key: PRNGKeyArray, steps: Array, carry: _Carry) -> _Carry:
         t, seen, active = carry.t, carry.seen, carry.active
         choose_key, step_key = jax.random.split(jax.random.fold_in(key, t))
-        hidden, advice = utility.advise(params, carry.hidden, seen.observation)
+        latent = carry.episodes.latent
+        hidden, advice = utility.advise(params, carry.hidden, seen.observation, latent)
         moment = Moment(seen.state, seen.avail, jnp.full(E, t), jnp.full(E, steps + E * t))
         choice = jax.vmap(policy.choose, (None, None, 0, 0, 0, 0))(
             params, carry.explorer, context, jax.random.split(choose_key, E), moment, advice

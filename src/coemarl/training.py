@@ -7,25 +7,29 @@ evaluates, writes and saves.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from coemarl import config as configuration
 from coemarl.config import RunConfig
 from coemarl.explorers.explorer import Explorer, ExplorerState
 from coemarl.learner import Learner, LearnerState, Losses, make_learner
 from coemarl.mixers import Mixer
-from coemarl.replay import Replay, ReplayState, make_replay
+from coemarl.replay import Episodes, Replay, ReplayState, make_replay
 from coemarl.rollout import Played, Policy, exploring, greedy, make_rollout
 from coemarl.tasks import Task, TaskSpec, family_of
 from coemarl.utilities import Utility
 
+LATENT_STREAM = 2**31 - 1
+"""The latent of an episode to look at."""
+FINISH_STREAM = 2
+"""What an explorer draws when episodes are over, apart from what was drawn in them."""
 EVALUATION_STREAM = 1
 """Evaluations draw from a stream of their own, keyed by the steps done: a run's training does not
 depend on how often it was evaluated."""
@@ -133,9 +137,22 @@ def make_parts(config: RunConfig) -> Parts:
     row = configuration.ALGORITHMS[config.algo]
     make_utility = configuration.part("utility", row.utility)[1]
     utility = make_utility(config.utility, task.spec, config.learner.products)
-    mixer = configuration.part("mixer", row.mixer)[1](config.mixer, task.spec)
-    explorer = configuration.part("explorer", row.explorer)[1](config.explorer, task.spec)
-    replay = make_replay(config.replay, task.spec, config.learner.batch_size, explorer.stores_bonus)
+    explorer = configuration.part("explorer", row.explorer)[1](
+        config.explorer, task.spec, config.learner
+    )
+    if explorer.latents != utility.latents:
+        raise ValueError(
+            f"the explorer tells of {explorer.latents} latents and the utility wants"
+            f" {utility.latents}: give both the same number"
+        )
+    seen = replace(task.spec, state_size=task.spec.state_size + utility.latents)
+    mixer = configuration.part("mixer", row.mixer)[1](config.mixer, seen, utility.features)
+    keeps_bonus: Any = "nothing"
+    if explorer.stores_bonus:
+        keeps_bonus = "agents" if mixer.per_agent else "team"
+    replay = make_replay(
+        config.replay, task.spec, config.learner.batch_size, keeps_bonus, utility.latents
+    )
     learner = make_learner(config.learner, utility, mixer, explorer)
     return Parts(task, utility, mixer, explorer, replay, learner)
 
@@ -152,19 +169,12 @@ def make_iteration(parts: Parts, config: RunConfig) -> Callable[[TrainState], Tr
     def updated(state: TrainState, key: PRNGKeyArray) -> tuple[TrainState, None]:
         batch = parts.replay.sample(state.replay, key)
         ready = parts.replay.ready(state.replay)
-
-        def learn(learner: LearnerState) -> tuple[LearnerState, Losses]:
-            return parts.learner.update(learner, state.explorer, batch)
-
-        def wait(learner: LearnerState) -> tuple[LearnerState, Losses]:
-            return learner, zero_losses()
-
-        learner, losses = lax.cond(ready, learn, wait, state.learner)
+        learner, explorer, losses = learn(parts, state.learner, state.explorer, batch, ready)
         sums = state.sums._replace(
             updates=state.sums.updates + ready.astype(jnp.float32),
             losses=jax.tree.map(jnp.add, state.sums.losses, losses),
         )
-        return state._replace(learner=learner, sums=sums), None
+        return state._replace(learner=learner, explorer=explorer, sums=sums), None
 
     def iteration(state: TrainState) -> TrainState:
         key, update_key, rollout_key = jax.random.split(state.key, 3)
@@ -177,6 +187,9 @@ def make_iteration(parts: Parts, config: RunConfig) -> Callable[[TrainState], Tr
         explorer, played = rollout(
             state.learner.online.utility, state.explorer, rollout_key, state.steps
         )
+        if parts.explorer.finish is not None:
+            finish_key = jax.random.fold_in(rollout_key, FINISH_STREAM)
+            explorer = parts.explorer.finish(explorer, finish_key, played.episodes)
         return state._replace(
             explorer=explorer,
             replay=parts.replay.add(state.replay, played.episodes),
@@ -188,21 +201,52 @@ def make_iteration(parts: Parts, config: RunConfig) -> Callable[[TrainState], Tr
     return iteration
 
 
-def zero_losses() -> Losses:
-    return Losses(*[jnp.zeros(()) for _ in Losses._fields])
+def learn(
+    parts: Parts,
+    learner: LearnerState,
+    explorer: ExplorerState,
+    batch: Episodes,
+    ready: Bool[Array, ""],
+) -> tuple[LearnerState, ExplorerState, Losses]:
+    """One update from a batch; nothing, and losses of 0, if not `ready`: then the batch has no
+    meaning."""
+    lesson, learned = parts.learner.lesson(batch), None
+    if parts.explorer.learn is not None:
+        explorer, learned = parts.explorer.learn(explorer, lesson, ready)
+    step = lambda learner: parts.learner.update(learner, explorer, lesson, learned)  # noqa: E731
+    losses = jax.eval_shape(step, learner)[1]
+    wait = lambda learner: (learner, zeros_of(losses))  # noqa: E731
+    learner, losses = lax.cond(ready, step, wait, learner)
+    return learner, explorer, losses
 
 
-def zero_sums(spec: TaskSpec) -> Sums:
+def zeros_of(shapes: Any) -> Any:
+    """Arrays of zeros of the given shapes, each of its own."""
+    return jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), shapes)
+
+
+def zero_sums(parts: Parts) -> Sums:
     """Nothing summed yet. Every entry is an array of its own, for a buffer cannot be handed over
     twice."""
     return Sums(
         episodes=jnp.zeros(()),
         returns=jnp.zeros(()),
         lengths=jnp.zeros(()),
-        info={name: jnp.zeros(()) for name, _ in spec.infos},
+        info={name: jnp.zeros(()) for name, _ in parts.task.spec.infos},
         updates=jnp.zeros(()),
-        losses=zero_losses(),
+        losses=zeros_of(loss_shapes(parts)),
     )
+
+
+def loss_shapes(parts: Parts) -> Losses:
+    """Which losses an update of these parts tells of, as shapes."""
+
+    def update(key: PRNGKeyArray) -> Losses:
+        batch = parts.replay.sample(parts.replay.init(), key)
+        learner, explorer = parts.learner.init(key), parts.explorer.init(key)
+        return learn(parts, learner, explorer, batch, jnp.bool_(True))[2]
+
+    return jax.eval_shape(update, jax.random.key(0))
 
 
 def with_played(sums: Sums, played: Played) -> Sums:
@@ -231,7 +275,7 @@ def make_init(parts: Parts, config: RunConfig) -> Callable[[], TrainState]:
             steps=jnp.zeros((), jnp.int32),
             episodes=jnp.zeros((), jnp.int32),
             key=key,
-            sums=zero_sums(parts.task.spec),
+            sums=zero_sums(parts),
         )
 
     compiled = jax.jit(init)
@@ -298,7 +342,7 @@ def make_read_metrics(
     @jax.jit
     def means(sums: Sums, explorer: ExplorerState) -> dict[str, Array]:
         over_episodes = {"return": sums.returns, "length": sums.lengths, **sums.info}
-        over_updates = sums.losses._asdict()
+        over_updates = {n: v for n, v in sums.losses._asdict().items() if v is not None}
         return {
             **{f"train/{name}": value / sums.episodes for name, value in over_episodes.items()},
             **{f"train/{name}": value / sums.updates for name, value in over_updates.items()},
@@ -307,7 +351,7 @@ def make_read_metrics(
 
     def read(state: TrainState) -> tuple[dict[str, float], TrainState]:
         values = {name: float(value) for name, value in means(state.sums, state.explorer).items()}
-        return values, state._replace(sums=zero_sums(parts.task.spec))
+        return values, state._replace(sums=zero_sums(parts))
 
     return read
 
@@ -318,8 +362,8 @@ def make_episode(parts: Parts) -> Callable[[TrainState, int], Watched]:
     reset, step = jax.jit(parts.task.reset), jax.jit(parts.task.step)
 
     @jax.jit
-    def act(utility: Any, hidden: Any, seen: Any) -> tuple[Any, Array]:
-        hidden, advice = parts.utility.advise(utility, hidden, seen.observation[None])
+    def act(utility: Any, hidden: Any, seen: Any, latent: Array) -> tuple[Any, Array]:
+        hidden, advice = parts.utility.advise(utility, hidden, seen.observation[None], latent[None])
         first = jax.tree.map(lambda leaf: leaf[0], advice)
         return hidden, policy.choose(utility, (), (), None, seen, first).actions  # type: ignore[arg-type]
 
@@ -327,9 +371,10 @@ def make_episode(parts: Parts) -> Callable[[TrainState, int], Watched]:
         key = jax.random.key(seed)
         env, seen = reset(jax.random.fold_in(key, 0))
         hidden = parts.utility.start(1)
+        latent = policy.begin((), jax.random.fold_in(key, LATENT_STREAM), seen.state, jnp.int32(0))
         envs, joint_actions, rewards = [env], [], []
         while not (bool(seen.terminated) or bool(seen.truncated)):
-            hidden, actions = act(state.learner.online.utility, hidden, seen)
+            hidden, actions = act(state.learner.online.utility, hidden, seen, latent)
             env, seen = step(jax.random.fold_in(key, len(envs)), env, actions)
             envs.append(env)
             joint_actions.append(actions)

@@ -1,7 +1,11 @@
 """Explorers: how a team acts in training, one row each.
 
-A row is the explorer's options and its maker: `make(options, spec) -> Explorer`.
+A row is the explorer's options and its maker: `make(options, spec, learner) -> Explorer`, where
+`learner` is how the team's nets learn, for explorers with nets of their own.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 from coemarl.explorers.coe import CoeOptions, make_coe
 from coemarl.explorers.epsilon import EpsilonOptions, make_epsilon
@@ -9,7 +13,13 @@ from coemarl.explorers.explorer import Choice, Explorer, Moment
 
 __all__ = ["TABLE", "Choice", "Explorer", "Moment"]
 
-TABLE = {
-    "epsilon": (EpsilonOptions, make_epsilon),
-    "coe": (CoeOptions, make_coe),
+
+def without_nets(make: Callable[[Any, Any], Explorer]) -> Callable[..., Explorer]:
+    """The maker of an explorer that learns nothing by gradients."""
+    return lambda options, spec, learner=None: make(options, spec)
+
+
+TABLE: dict[str, tuple[type, Callable[..., Explorer]]] = {
+    "epsilon": (EpsilonOptions, without_nets(make_epsilon)),
+    "coe": (CoeOptions, without_nets(make_coe)),
 }

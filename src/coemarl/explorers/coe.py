@@ -40,7 +40,7 @@ from coemarl.counts import Counts, CountsOptions, NodeKey, SimHash, Table, make_
 from coemarl.counts.simhash import Projection
 from coemarl.counts.walk import Walk, path_of, walk
 from coemarl.explorers.epsilon import best_legal
-from coemarl.explorers.explorer import Advice, Choice, Explorer, Moment, Values
+from coemarl.explorers.explorer import Advice, Choice, Explorer, Judgement, Moment, Values
 from coemarl.tasks.task import TaskSpec
 
 BONUS_MEMORY = 1000.0
@@ -179,7 +179,7 @@ class Coe:
         self,
         state: CoeState,
         moment: Moment,
-        values: Callable[[Array, Array], Float[Array, " U"]],
+        values: Judgement,
         scale: float,
         confidence: Confidence,
     ) -> Walk:
@@ -218,9 +218,9 @@ def choose(
     path = coe.optimistic_walk(
         state, moment, lambda i, actions: values(advice, i, actions), options.c_act, coe.acting
     )
-    reward_bonus = jnp.zeros(coe.num_agents)
+    reward_bonus = jnp.zeros(coe.num_agents + 1)
     if stores_bonus(options):
-        reward_bonus = reference_novelty(path.visits[1:], options.c_rew)
+        reward_bonus = with_team(reference_novelty(path.visits[1:], options.c_rew))
     return Choice(path.actions, reward_bonus, CoeTrace(path.path, path.bonus.mean()))
 
 
@@ -256,12 +256,19 @@ def paths_through(root: NodeKey, roots: NodeKey, counted: Bool[Array, " E"]) -> 
 
 def reward(
     coe: Coe, state: CoeState, global_state: Float[Array, " S"], actions: Int[Array, " A"]
-) -> Float[Array, " A"]:
-    """c_rew / sqrt(N(s, a_<=i)) for each agent i, as counted now (equations 5 and 8)."""
+) -> Float[Array, " A+1"]:
+    """c_rew / sqrt(N(s, a_<=i)) for each agent i, and the team's, as counted now (equations 5 and
+    8)."""
     path = path_of(coe.counts, coe.root(state, global_state), actions)
     below = jax.tree.map(lambda leaf: leaf[1:], path)
     visits = jax.vmap(coe.counts.count, (None, 0))(state.table, below)
-    return coe.options.c_rew * novelty(visits, coe.options.unvisited)
+    return with_team(coe.options.c_rew * novelty(visits, coe.options.unvisited))
+
+
+def with_team(bonus: Float[Array, " A"]) -> Float[Array, " A+1"]:
+    """Each agent's bonus and last the team's, which is the last agent's: its prefix is the whole
+    joint action."""
+    return jnp.concatenate([bonus, bonus[-1:]])
 
 
 def bootstrap(
@@ -269,15 +276,13 @@ def bootstrap(
     state: CoeState,
     global_state: Float[Array, " S"],
     t: Int[Array, ""],
-    values: Float[Array, "A U"],
+    values: Judgement,
     avail: Bool[Array, "A U"],
 ) -> tuple[Int[Array, " A"], Float[Array, " A"]]:
     """The joint action greedy in utility plus bonus, agent by agent, and its bonuses
     (equation 5)."""
     moment = Moment(global_state, avail, t, jnp.int32(0))
-    path = coe.optimistic_walk(
-        state, moment, lambda i, actions: values[i], coe.options.c_boot, coe.booting
-    )
+    path = coe.optimistic_walk(state, moment, values, coe.options.c_boot, coe.booting)
     return path.actions, path.bonus
 
 
@@ -308,7 +313,7 @@ def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
     counts_when_learning = options.c_rew > 0 and not stores_bonus(options)
     return Explorer(
         init=init,
-        begin=lambda state, key, steps: (),
+        begin=lambda state, key, first, steps: (),
         choose=partial(choose, coe),
         observe=partial(observe, coe),
         reward=partial(reward, coe) if counts_when_learning else None,

@@ -60,7 +60,9 @@ def make_epsilon(options: EpsilonOptions, spec: TaskSpec) -> Explorer:
     def init(key: PRNGKeyArray) -> tuple[()]:
         return ()
 
-    def begin(state: tuple[()], key: PRNGKeyArray, steps: Int[Array, ""]) -> Float[Array, ""]:
+    def begin(
+        state: tuple[()], key: PRNGKeyArray, first: Float[Array, " S"], steps: Int[Array, ""]
+    ) -> Float[Array, ""]:
         return epsilon_at(options, steps)
 
     def choose(
@@ -82,7 +84,7 @@ def make_epsilon(options: EpsilonOptions, spec: TaskSpec) -> Explorer:
         agents = jnp.arange(spec.num_agents, dtype=jnp.int32)
         start = jnp.zeros(spec.num_agents, jnp.int32)
         actions, _ = lax.scan(step, start, agents, unroll=spec.num_agents <= UNROLLED_AGENTS)
-        return Choice(actions, jnp.zeros(spec.num_agents), ())
+        return Choice(actions, jnp.zeros(spec.num_agents + 1), ())
 
     def observe(state: tuple[()], traces: tuple[()], active: Bool[Array, " E"]) -> tuple[()]:
         return state

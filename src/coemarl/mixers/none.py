@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from jaxtyping import Array, Float
 
-from coemarl.mixers.mixer import Mixer
+from coemarl.mixers.mixer import Joint, Mixer
 from coemarl.tasks.task import TaskSpec
 
 
@@ -16,9 +16,7 @@ class NoneOptions:
 def make_none(options: NoneOptions, spec: TaskSpec) -> Mixer:
     """Utilities as they are."""
 
-    def apply(
-        params: tuple[()], utilities: Float[Array, " A"], state: Float[Array, " S"]
-    ) -> Float[Array, " A"]:
-        return utilities
+    def apply(params: tuple[()], joint: Joint) -> Float[Array, " A"]:
+        return joint.taken
 
     return Mixer(init=lambda key: (), apply=apply, per_agent=True)

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from coemarl.mixers.mixer import Mixer
+from coemarl.mixers.mixer import Joint, Mixer
 from coemarl.networks import Linear, linear, linear_init
 from coemarl.tasks.task import TaskSpec
 
@@ -75,12 +75,11 @@ def make_qmix(options: QmixOptions, spec: TaskSpec) -> Mixer:
             value=two_layers_init(keys[3], S, M, 1),
         )
 
-    def apply(
-        params: QmixParams, utilities: Float[Array, " A"], state: Float[Array, " S"]
-    ) -> Float[Array, " 1"]:
+    def apply(params: QmixParams, joint: Joint) -> Float[Array, " 1"]:
+        state = joint.state
         weight_1 = jnp.abs(two_layers(params.weight_1, state)).reshape(A, M)
         bias_1 = linear(params.bias_1, state)
-        mixed = jax.nn.elu(jnp.sum(utilities[:, None] * weight_1, axis=0) + bias_1)
+        mixed = jax.nn.elu(jnp.sum(joint.taken[:, None] * weight_1, axis=0) + bias_1)
         weight_2 = jnp.abs(two_layers(params.weight_2, state))
         return jnp.sum(mixed * weight_2, keepdims=True) + two_layers(params.value, state)
 

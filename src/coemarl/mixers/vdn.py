@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from jaxtyping import Array, Float
 
-from coemarl.mixers.mixer import Mixer
+from coemarl.mixers.mixer import Joint, Mixer
 from coemarl.tasks.task import TaskSpec
 
 
@@ -16,9 +16,7 @@ class VdnOptions:
 def make_vdn(options: VdnOptions, spec: TaskSpec) -> Mixer:
     """Q_tot = sum of Q_i."""
 
-    def apply(
-        params: tuple[()], utilities: Float[Array, " A"], state: Float[Array, " S"]
-    ) -> Float[Array, " 1"]:
-        return utilities.sum(keepdims=True)
+    def apply(params: tuple[()], joint: Joint) -> Float[Array, " 1"]:
+        return joint.taken.sum(keepdims=True)
 
     return Mixer(init=lambda key: (), apply=apply, per_agent=False)

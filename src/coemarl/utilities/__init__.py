@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from coemarl.utilities.independent import IndependentOptions, make_independent
-from coemarl.utilities.utility import Utility
+from coemarl.utilities.utility import OWN, Utility, View
 
-__all__ = ["TABLE", "Utility"]
+__all__ = ["OWN", "TABLE", "Utility", "View"]
 
 TABLE: dict[str, tuple[type, Callable[..., Any]]] = {
     "independent": (IndependentOptions, make_independent),

@@ -6,12 +6,13 @@ with parameters shared by all agents (paper, appendix F). The hidden state start
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from coemarl.explorers.explorer import Advice
 from coemarl.networks import Linear, linear_init
 from coemarl.tasks.task import TaskSpec
 from coemarl.utilities import gru
@@ -42,6 +43,18 @@ def features_first(observation: Float[Array, "... A D"]) -> Float[Array, "D N"]:
     return observation.reshape(-1, observation.shape[-1]).T
 
 
+def read(head: Linear, hidden: Float[Array, "... H N"]) -> Float[Array, "... U N"]:
+    """Utilities of what is remembered, features first."""
+    bias = head.bias.reshape(*[1] * (hidden.ndim - 2), -1, 1)
+    return jnp.einsum("uh,...hn->...un", head.weight, hidden) + bias
+
+
+def agents_last(rows: Float[Array, "T F N"], batch: int) -> Float[Array, "B T A F"]:
+    """What features-first rows hold, for each episode, step and agent."""
+    T, F, N = rows.shape
+    return rows.reshape(T, F, batch, N // batch).transpose(2, 0, 3, 1)
+
+
 def make_independent(options: IndependentOptions, spec: TaskSpec, products: str) -> Utility:
     """The independent utility of a task; `products` is the precision of learning's products."""
     A, D, U = spec.num_agents, spec.observation_size, spec.num_actions
@@ -55,33 +68,24 @@ def make_independent(options: IndependentOptions, spec: TaskSpec, products: str)
         return jnp.zeros((options.hidden, environments * A))
 
     def advise(
-        params: IndependentParams, hidden: Float[Array, "H N"], observation: Float[Array, "E A D"]
-    ) -> tuple[Float[Array, "H N"], Float[Array, "E A U"]]:
+        params: IndependentParams,
+        hidden: Float[Array, "H N"],
+        observation: Float[Array, "E A D"],
+        latent: Float[Array, "E Z"],
+    ) -> tuple[Float[Array, "H N"], Advice]:
         hidden = gru.step(params.trunk, hidden, features_first(observation))
-        utilities = params.head.weight @ hidden + params.head.bias[:, None]
-        return hidden, utilities.T.reshape(*observation.shape[:2], U)
-
-    def value(
-        advice: Float[Array, "A U"], i: Int[Array, ""], actions: Int[Array, " A"]
-    ) -> Float[Array, " U"]:
-        del actions  # what the others do changes nothing
-        return advice[i]
+        by_agent = lambda rows: rows.T.reshape(*observation.shape[:2], -1)  # noqa: E731
+        return hidden, Advice(by_agent(read(params.head, hidden)), by_agent(hidden))
 
     def unroll(
-        params: IndependentParams, observations: Float[Array, "B T A D"], length: Int[Array, ""]
-    ) -> Float[Array, "B T A U"]:
+        params: IndependentParams,
+        observations: Float[Array, "B T A D"],
+        latent: Float[Array, "B Z"],
+        length: Int[Array, ""],
+    ) -> Advice:
         B, T = observations.shape[:2]
         columns = observations.transpose(1, 3, 0, 2).reshape(T, D, B * A)
-        hidden = gru.unroll(params.trunk, columns, length, products)
-        utilities = jnp.einsum("uh,thn->tun", params.head.weight, hidden)
-        utilities = utilities + params.head.bias[None, :, None]
-        return utilities.reshape(T, U, B, A).transpose(2, 0, 3, 1)
+        hidden: Any = gru.unroll(params.trunk, columns, length, products)
+        return Advice(agents_last(read(params.head, hidden), B), agents_last(hidden, B))
 
-    return Utility(
-        init=init,
-        start=start,
-        advise=advise,
-        values=lambda params: value,
-        alone=lambda advice: advice,
-        unroll=unroll,
-    )
+    return Utility(init=init, start=start, advise=advise, unroll=unroll, features=options.hidden)
