@@ -141,7 +141,7 @@ def test_reference_fixes_the_reward_bonus_when_acting(form: str) -> None:
         path = (*twin.root(CASE.states[k]), *choice.actions[k].tolist())
         visits = [twin.tree.count(path[: depth + 2]) for depth in range(A)]
         expected = [min(3.0 / (n + 0.1) ** 0.5, 5.0) for n in visits]
-        np.testing.assert_allclose(choice.reward_bonus[k], expected, rtol=1e-5)
+        np.testing.assert_allclose(choice.reward_bonus[k], [*expected, expected[-1]], rtol=1e-5)
         clipped += expected[-1] == 5.0
     assert 0 < clipped < CASES
 
@@ -157,7 +157,8 @@ def test_reward_bonus_by_the_paper(form: str) -> None:
         state, jnp.array(CASE.states), jnp.int32(actions)
     )
     expected = [twin.rewards(s, joint) for s, joint in zip(CASE.states, actions, strict=True)]
-    np.testing.assert_allclose(bonus, expected, rtol=1e-5)
+    np.testing.assert_allclose(bonus[:, :A], expected, rtol=1e-5)
+    np.testing.assert_array_equal(bonus[:, A], bonus[:, A - 1])  # the team's: the whole path's
     assert len({round(float(b), 4) for b in bonus.ravel()}) > 5
 
 
@@ -168,8 +169,19 @@ def test_bootstrap_equals_a_plain_walk(form: str) -> None:
     options = FORMS[form]
     assert explorer.bootstrap is not None
     moments = CASE.moments()
-    actions, bonus = jax.jit(jax.vmap(explorer.bootstrap, (None, 0, 0, 0, 0)))(
-        state, moments.state, moments.t, jnp.array(CASE.utilities), moments.avail
+    pull = np.random.default_rng(4).normal(0, 0.2, (CASES, A)).astype(np.float32)
+    pull[: CASES // 2] = 0  # independent utilities among them
+
+    def bootstrap(state: Any, s: Any, t: Any, advice: Any, avail: Any) -> Any:
+        assert explorer.bootstrap is not None
+        return explorer.bootstrap(state, s, t, partial(read, advice), avail)
+
+    actions, bonus = jax.jit(jax.vmap(bootstrap, (None, 0, 0, 0, 0)))(
+        state,
+        moments.state,
+        moments.t,
+        (jnp.array(CASE.utilities), jnp.array(pull)),
+        moments.avail,
     )
     for k in range(CASES):
         t = int(CASE.t[k])
@@ -177,7 +189,9 @@ def test_bootstrap_equals_a_plain_walk(form: str) -> None:
             of = lambda node, child: options.c_boot * twin.novelty(child)  # noqa: E731
         else:
             of = lambda node, child, t=t: options.c_boot * twin.reference_confidence(node, child, t)  # noqa: E731
-        expected, bonuses = plain_walk(twin, CASE.states[k], CASE.utilities[k], CASE.avail[k], of)
+        expected, bonuses = plain_walk(
+            twin, CASE.states[k], plain_read(CASE.utilities[k], pull[k]), CASE.avail[k], of
+        )
         assert actions[k].tolist() == expected
         np.testing.assert_allclose(bonus[k], bonuses, rtol=1e-5)
 

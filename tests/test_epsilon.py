@@ -58,7 +58,7 @@ def chosen(epsilon: float, avail: np.ndarray, number: int) -> np.ndarray:
     explorer = make_epsilon(EpsilonOptions(start=epsilon, end=epsilon), SPEC)
     utilities = jnp.array([[0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]])
     moment = Moment(jnp.zeros(3), jnp.array(avail), jnp.int32(0), jnp.int32(0))
-    context = explorer.begin((), jax.random.key(0), jnp.int32(0))
+    context = explorer.begin((), jax.random.key(0), jnp.zeros(1), jnp.int32(0))
     choose: Any = partial(explorer.choose, values=lambda advice, i, actions: advice[i])
     keys = jax.random.split(jax.random.key(9), number)
     choice = jax.jit(jax.vmap(choose, (None, None, 0, None, None)))(
@@ -97,7 +97,7 @@ def test_with_epsilon_one_only_legal_actions_are_taken() -> None:
 def test_epsilon_holds_within_an_episode() -> None:
     """It is fixed by `begin`; the steps that the moment tells change nothing."""
     explorer = make_epsilon(EpsilonOptions(start=1.0, end=0.0, anneal_steps=10), SPEC)
-    assert float(explorer.begin((), jax.random.key(0), jnp.int32(5))) == 0.5
+    assert float(explorer.begin((), jax.random.key(0), jnp.zeros(1), jnp.int32(5))) == 0.5
     late = Moment(jnp.zeros(3), jnp.ones((2, 4), bool), jnp.int32(3), jnp.int32(10**6))
     values = lambda advice, i, actions: -jnp.arange(4.0)  # noqa: E731
     taken = {

@@ -140,8 +140,9 @@ def test_bits_by_hand() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_rounds_observations_and_states_only(dtype: str) -> None:
-    replay = make_replay(ReplayOptions(capacity=2, dtype=dtype), SPEC, 2, keeps_bonus="agents")
-    added = numbered(0, 2)
+    options = ReplayOptions(capacity=2, dtype=dtype)
+    replay = make_replay(options, SPEC, 2, keeps_bonus="nothing", latents=3)
+    added = numbered(0, 2)._replace(bonus=jnp.zeros((2, SPEC.episode_limit, 3)))
     batch = replay.sample(replay.add(replay.init(), added), jax.random.key(0))
     order = np.argsort(numbers_of(batch))
     batch = jax.tree.map(lambda leaf: leaf[order], batch)
