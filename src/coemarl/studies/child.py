@@ -33,13 +33,14 @@ class Child:
         else `why` the process ended (None if it was asked to)."""
         assert self.process.stdout is not None
         complete = False
-        for line in self.process.stdout:
-            event = seeds.event_of(line)
-            if event is None:
-                self.words.append(line.rstrip())
-            else:
-                complete = event["event"] == "end" and event["summary"]["complete"]
-                yield event
+        with self.process.stdout as lines:
+            for line in lines:
+                event = seeds.event_of(line)
+                if event is None:
+                    self.words.append(line.rstrip())
+                else:
+                    complete = event["event"] == "end" and event["summary"]["complete"]
+                    yield event
         status = self.process.wait()
         asked = status in (0, 130)
         yield gone(complete, None if asked else seeds.last_words(status, self.words))
