@@ -134,7 +134,7 @@ def test_all_problems_are_told_at_once():
 def test_unknown_names_of_studies_and_parts():
     with pytest.raises(Refusal, match=r"no study 'table1-shrt' \(perhaps table1-short\)"):
         study.load("table1-shrt")
-    with pytest.raises(Refusal, match="has no entry 'qmix': it has coe, qmix-fast"):
+    with pytest.raises(Refusal, match=r"has no entry 'qmix': it has coe, qmix-fast"):
         runs.select(small(), [], ["qmix"])
     with pytest.raises(Refusal, match="nothing of study small is left"):
         runs.select(small(), ["lbf:5x5-2p-1f"], ["qmix-fast"])
@@ -160,10 +160,10 @@ def test_a_run_that_is_there_is_kept_extended_or_refused(tmp_path: Path):
     longer = runs.Run(run.label, configs.replace(run.config, {"steps": 1200}))
     folder.check_same(place, longer)
     assert json.loads(folder.made(place, longer).config.read_text())["steps"] == 1200
-    with pytest.raises(Refusal, match="was made with steps 1200, and the study says 600"):
+    with pytest.raises(Refusal, match=r"was made with steps 1200, and the study says 600"):
         folder.check_same(place, run)
     other = runs.Run(run.label, configs.replace(longer.config, {"learner.discount": 0.5}))
-    with pytest.raises(Refusal, match="made with learner.discount 0.99, and the study says 0.5"):
+    with pytest.raises(Refusal, match=r"made with learner.discount 0\.99, and the study says 0\.5"):
         folder.check_same(place, other)
 
 
