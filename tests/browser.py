@@ -10,6 +10,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -21,6 +22,16 @@ PATIENCE = 60.0
 def find() -> str | None:
     """The browser's path, `COEMARL_CHROMIUM` first; None if there is none."""
     return os.environ.get("COEMARL_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+LAUNCH = """
+import fcntl, os, sys
+read, write = (fcntl.fcntl(int(word), fcntl.F_DUPFD, 10) for word in sys.argv[1:3])
+os.dup2(read, 3)
+os.dup2(write, 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Gives the browser the ends of the pipes as the numbers that it expects them under."""
 
 
 class BrowserError(RuntimeError):
@@ -40,7 +51,7 @@ class Browser:
         read_end, self.to = os.pipe()
         self.answers, write_end = os.pipe()
         command = [
-            *("/bin/sh", "-c", f'exec "$0" "$@" 3<&{read_end} 4>&{write_end}', self.path),
+            *(sys.executable, "-ISc", LAUNCH, str(read_end), str(write_end), self.path),
             *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
             *("--no-first-run", "--hide-scrollbars", "--remote-debugging-pipe"),
             *(f"--user-data-dir={self.folder / 'profile'}", "about:blank"),
@@ -54,15 +65,22 @@ class Browser:
         )
         os.close(read_end)
         os.close(write_end)
+        try:
+            self.attach()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def attach(self) -> None:
+        """Speak to the page that the browser begins with."""
         self.session = None
-        page = next(
-            each for each in self.call("Target.getTargets")["targetInfos"] if each["type"] == "page"
-        )
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(each for each in targets if each["type"] == "page")
         attached = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
         self.session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
-        return self
 
     def __exit__(self, *_: object) -> None:
         os.close(self.to)  # the browser ends with its pipe
