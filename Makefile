@@ -1,4 +1,5 @@
-# The two commands of the README. Everything is installed into .venv; nothing else is touched.
+# The two commands of the README. Everything is installed into .venv; nothing else is touched, except
+# that the tests install the package chromium where they are run by root on Debian.
 PYTHON ?= python3
 BIN := .venv/bin
 .PHONY: train test lint clean
@@ -23,6 +24,7 @@ lint: .venv/.installed-test
 
 .venv/.installed-test: pyproject.toml .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@.ci/browser
 	touch $@ .venv/.installed
 
 clean:
