@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
-from coemarl.cli.words import parse, refusing
+from coemarl.cli.words import parse, refusing, value_of
 from coemarl.game.options import GameOptions
 from coemarl.refusal import Refusal
 
@@ -39,6 +39,7 @@ class GameCommand:
 
 def run(words: list[str]) -> int:
     """Play or show as the words say."""
+    check_estimate(value_of(words, "--estimate"))
     with refusing():
         options = parse(
             tyro.conf.OmitArgPrefixes[GameCommand],
@@ -51,20 +52,29 @@ def run(words: list[str]) -> int:
     return show(options) if options.show else play(options)
 
 
+def check_estimate(word: str | None) -> None:
+    """Refusal if the word is neither of the two kinds of estimates."""
+    try:
+        float(0 if word is None or word == "mean" else word)
+    except ValueError:
+        raise Refusal(
+            f"--estimate is {word}: choose mean, or a step size above 0 and at most 1"
+        ) from None
+
+
 def play(options: GameCommand) -> int:
     """Play the games; print and write what came of them."""
     from coemarl.game import results, run
     from coemarl.runs import machine
 
+    threads = options.threads or machine.cores()
     with refusing():
-        run.check_memory(options.game, machine.memory())
+        run.check_memory(options.game, machine.memory(), threads)
     if options.out is not None:
-        need_matplotlib()
+        need("matplotlib")
         check_folder(options.out)
     began = time.perf_counter()
-    outcomes = run.play_all(
-        options.game, options.threads or machine.cores(), progress(options.game)
-    )
+    outcomes = run.play_all(options.game, threads, progress(options.game))
     seconds = time.perf_counter() - began
     if options.json:
         print(json.dumps({**results.summary(outcomes, options.game), "seconds": seconds}))
@@ -75,3 +85,62 @@ def play(options: GameCommand) -> int:
         files = results.write(options.out, outcomes, options.game)
         note(f"wrote {', '.join(file.name for file in files)} in {options.out}")
     return 0
+
+
+def show(options: GameCommand) -> int:
+    """Draw the tree at the end of a game, and the film of its growth."""
+    from coemarl.game import view
+
+    need("matplotlib", "imageio", "PIL")
+    with refusing():
+        view.check(options.game)
+    out = options.out or Path()
+    check_folder(out)
+    files = view.save(options.game, out)
+    print("\n".join(map(str, files)))
+    return 0
+
+
+def games(options: GameOptions) -> int:
+    """How many games the options ask for."""
+    return options.seeds * len(options.learners) * len(options.p0)
+
+
+def progress(options: GameOptions) -> Callable[[str, float, int], None]:
+    """What tells a person in a terminal how far the games are; nothing elsewhere."""
+    done: dict[tuple[str, float], int] = {}
+    lock = threading.Lock()
+    whole = len(options.learners) * len(options.p0) * options.steps
+
+    def report(learner: str, p0: float, steps: int) -> None:
+        if not sys.stderr.isatty():
+            return
+        with lock:
+            done[learner, p0] = steps
+            share = sum(done.values()) / whole
+            ending = "\n" if share == 1 else ""
+            print(f"\r{share:4.0%}  {learner}, p0 = {p0:g}    ", end=ending, file=sys.stderr)
+
+    return report
+
+
+def note(text: str) -> None:
+    """A line beside the results."""
+    print(text, file=sys.stderr)
+
+
+def need(*modules: str) -> None:
+    """Refusal if what draws is not installed: before the games, not after."""
+    from importlib.util import find_spec
+
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise Refusal(f"pictures need {missing[0]}: pip install 'coemarl[plots]' brings it")
+
+
+def check_folder(path: Path) -> None:
+    """Make the folder; Refusal if that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refusal(f"cannot write to {path} ({error.strerror}): choose another --out") from None

@@ -1,5 +1,6 @@
 """What can be chosen of the didactic game, its learners, and what the paper leaves open of them."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -8,6 +9,12 @@ BEST_PAYOFF = 0.9
 
 OFFSET_VISITS = 0.1
 """How many visits an action counts as that was never tried, under the rule `offset`."""
+
+MOST_JOINT_ACTIONS = 2**24
+"""The largest game: one tree of its joint actions takes 100 MB or more."""
+
+MOST_STEPS = 2**24
+"""The longest game: counts up to here are exact in float32."""
 
 LearnerName = Literal["dep-dep", "ind-dep", "ind-ind", "central", "uniform"]
 
@@ -75,8 +82,13 @@ class GameOptions:
         for name, least in (("agents", 1), ("actions", 2), ("steps", 1), ("seeds", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}: it must be at least {least}")
-        if self.steps > 2**31 - 1:
-            raise ValueError(f"steps is {self.steps}: a game has at most {2**31 - 1}")
+        if self.steps > MOST_STEPS:
+            raise ValueError(f"steps is {self.steps}: a game has at most {MOST_STEPS}")
+        if self.agents * math.log(self.actions) > math.log(MOST_JOINT_ACTIONS):
+            raise ValueError(
+                f"{self.agents} agents with {self.actions} actions have more than"
+                f" {MOST_JOINT_ACTIONS} joint actions: take fewer of either"
+            )
         for p0 in self.p0:
             if not 0 <= p0 < BEST_PAYOFF:
                 raise ValueError(

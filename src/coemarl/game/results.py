@@ -1,8 +1,8 @@
 """Outcomes of games as a table, as rows, and as one summary for machines.
 
 Final regret is the expected cumulative regret of the whole game; the share is that of optimal
-joint actions in its last tenth. Means are over seeds, with their standard error and the 95%
-interval mean ± 1.96 standard errors.
+joint actions in its last tenth. Means are over seeds, with their standard error and a 95% interval
+by the bootstrap: neither regrets nor shares are normal, and both have an end.
 """
 
 import dataclasses
@@ -50,7 +50,7 @@ def rows(outcomes: Sequence[Outcome], options: GameOptions) -> Iterator[dict[str
 
 def described(values: np.ndarray) -> dict[str, float | None]:
     """Mean, standard error and 95% interval; null where one seed tells none."""
-    found = estimate(values)
+    found = estimate(values, "bootstrap")
     error = float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan
     numbers = {"mean": found.mean, "standard_error": error, "low": found.low, "high": found.high}
     return {name: None if np.isnan(number) else number for name, number in numbers.items()}
@@ -74,7 +74,16 @@ def summary(outcomes: Sequence[Outcome], options: GameOptions) -> dict[str, Any]
     }
 
 
-HEADINGS = ("learner", "p0", "final regret", "se", "95% interval", "optimal", "se", "95% interval")
+HEADINGS: tuple[str, ...] = (
+    "learner",
+    "p0",
+    "final regret",
+    "se",
+    "95% interval",
+    "optimal",
+    "se",
+    "95% interval",
+)
 
 
 def table(outcomes: Sequence[Outcome]) -> str:

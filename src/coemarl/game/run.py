@@ -188,6 +188,20 @@ class Outcome:
         return self.regret[:, -1]
 
 
+def check_memory(options: GameOptions, free: int | None, threads: int = 1) -> None:
+    """ValueError if so many games at once do not fit into the bytes that are free."""
+    sizes = [
+        LEARNERS[name](options.rules, options.agents, options.actions).bytes
+        for name in options.learners
+    ]
+    needed = 2 * threads * options.seeds * max(sizes)  # a state, and the one that comes after it
+    if free is not None and needed > free:
+        raise ValueError(
+            f"{options.seeds} games at once need {needed / 2**30:.1f} GB and {free / 2**30:.1f} GB"
+            " are free: take fewer seeds, agents or actions"
+        )
+
+
 Report = Callable[[str, float, int], None]
 """`report(learner, p0, steps)`: so many steps of each seed's game are over."""
 
