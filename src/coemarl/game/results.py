@@ -75,6 +75,10 @@ def summary(outcomes: Sequence[Outcome], options: GameOptions) -> dict[str, Any]
 
 
 HEADINGS: tuple[str, ...] = (
+    *("learner", "p0"),
+    *("final regret", "se", "95% interval"),
+    *("optimal", "se", "95% interval"),
+)
     "learner",
     "p0",
     "final regret",
