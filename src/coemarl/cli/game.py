@@ -1,4 +1,4 @@
-"""`coe game`: play the didactic game with its learners, or show its tree."""
+"""`coe game`: play the didactic game with its learners."""
 
 import json
 import sys
@@ -15,9 +15,6 @@ from coemarl.cli.words import parse, refusing, value_of
 from coemarl.game.options import GameOptions
 from coemarl.refusal import Refusal
 
-SHOWN = GameOptions(agents=3, actions=3, p0=(0.4,), learners=("dep-dep",), steps=400, seeds=1)
-"""What `--show` shows if nothing else is said: a tree that fits into a picture."""
-
 
 @dataclass(frozen=True)
 class GameCommand:
@@ -28,11 +25,9 @@ class GameCommand:
     game: Annotated[GameOptions, tyro.conf.arg(name="")] = field(default_factory=GameOptions)
     """The game."""
     out: Path | None = None
-    """A folder for table, rows, summary and curves. With --show: for the pictures; None: here."""
+    """A folder for table, rows, summary and curves. None: none."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the summary, with every seed's values, as JSON."""
-    show: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Draw the tree of one learner's game instead, and how it grows: small games only."""
     threads: int | None = None
     """Games played at once. None: as many as there are cores."""
 
@@ -45,11 +40,11 @@ def run(words: list[str]) -> int:
             tyro.conf.OmitArgPrefixes[GameCommand],
             words,
             "game",
-            GameCommand(SHOWN) if "--show" in words else GameCommand(),
+            GameCommand(),
         )
     if options.threads is not None and options.threads < 1:
         raise Refusal(f"--threads is {options.threads}: it must be at least 1")
-    return show(options) if options.show else play(options)
+    return play(options)
 
 
 def check_estimate(word: str | None) -> None:
@@ -84,20 +79,6 @@ def play(options: GameCommand) -> int:
     if options.out is not None:
         files = results.write(options.out, outcomes, options.game)
         note(f"wrote {', '.join(file.name for file in files)} in {options.out}")
-    return 0
-
-
-def show(options: GameCommand) -> int:
-    """Draw the tree at the end of a game, and the film of its growth."""
-    from coemarl.game import view
-
-    need("matplotlib", "imageio", "PIL")
-    with refusing():
-        view.check(options.game)
-    out = options.out or Path()
-    check_folder(out)
-    files = view.save(options.game, out)
-    print("\n".join(map(str, files)))
     return 0
 
 

@@ -79,15 +79,6 @@ HEADINGS: tuple[str, ...] = (
     *("final regret", "se", "95% interval"),
     *("optimal", "se", "95% interval"),
 )
-    "learner",
-    "p0",
-    "final regret",
-    "se",
-    "95% interval",
-    "optimal",
-    "se",
-    "95% interval",
-)
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
