@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from coemarl.runs import origin
 
 P0S = (0.0, 0.4, 0.8)
 SCALES = (1.0, 0.3, 0.1, 0.03)
-STEP_SIZES = (0.01, 0.1)
+ESTIMATES: tuple[Literal["mean"] | float, ...] = ("mean", 0.01, 0.1)
 HORIZONS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 """After how many steps a game is seen; games are one of the last four long."""
 
@@ -59,7 +59,7 @@ def settings() -> Iterator[Setting]:
     """The settings in the order in which they are played: the likeliest readings first."""
     for c, unvisited in itertools.product(SCALES, ("first", "offset")):
         yield Setting("dep-dep", Rules(c=c, unvisited=unvisited), 200_000)
-        for estimate in ("mean", *STEP_SIZES):
+        for estimate in ESTIMATES:
             for learner in ("ind-dep", "ind-ind"):
                 yield Setting(learner, Rules(c, estimate, unvisited), 200_000)
     for c in (1.0, 0.3):
