@@ -64,10 +64,9 @@ def settings() -> Iterator[Setting]:
                 yield Setting(learner, Rules(c, estimate, unvisited), 200_000)
     for c in (1.0, 0.3):
         yield Setting("central", Rules(c=c), 200_000)
-    for c, estimate in ((1.0, "mean"), (0.3, 0.01)):  # is it only a matter of time?
-        yield Setting("dep-dep", Rules(c=c), 1_000_000)
-        for learner in ("ind-dep", "ind-ind"):
-            yield Setting(learner, Rules(c, estimate), 1_000_000)
+    for rules in (Rules(1.0, "mean"), Rules(0.3, 0.01)):  # is it only a matter of time?
+        for learner in ("dep-dep", "ind-dep", "ind-ind"):
+            yield Setting(learner, rules, 1_000_000)
 
 
 def key_of(row: dict[str, Any]) -> tuple[Any, ...]:
