@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
-from coemarl.algorithms import ALGORITHMS
+from coemarl.algorithms import algorithm
 
 EnvOptions = TypeVar("EnvOptions")
 UtilityOptions = TypeVar("UtilityOptions")
@@ -120,9 +120,7 @@ def default_config(task: str, algo: str = "coe") -> RunConfig[Any, Any, Any, Any
     """
     from coemarl.tasks import task_options
 
-    if algo not in ALGORITHMS:
-        raise ValueError(f"no algorithm '{algo}': there are {', '.join(ALGORITHMS)}")
-    row = ALGORITHMS[algo]
+    row = algorithm(algo)
     options = {kind: part(kind, getattr(row, kind))[0]() for kind in PARTS}
     return RunConfig(task=task, env=task_options(task), algo=algo, **options)
 

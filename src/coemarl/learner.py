@@ -22,9 +22,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from coemarl.config import LearnerOptions
-from coemarl.counts.walk import UNROLLED_AGENTS
 from coemarl.explorers.epsilon import best_legal
-from coemarl.explorers.explorer import Advice, Explorer, ExplorerState, Judgement
+from coemarl.explorers.explorer import Advice, Explorer, ExplorerState
+from coemarl.explorers.turns import in_turns
 from coemarl.mixers import Joint, Mixer
 from coemarl.optimisation import Trains, make_optimiser
 from coemarl.replay import Episodes
@@ -99,12 +99,10 @@ class Learner:
     """`init(key)`: fresh nets; the targets are copies."""
     lesson: Callable[[Episodes], Lesson]
     """`lesson(batch)`: what the batch says before anything is learned."""
-    update: Callable[
-        [LearnerState, ExplorerState, Lesson, Float[Array, "B T A+1"] | None],
-        tuple[LearnerState, Losses],
-    ]
-    """`update(state, explorer_state, lesson, learned)`: one step of the optimiser for each view,
-    then one of the targets. `learned` is the bonus of `Explorer.learn`, None if there is none."""
+    update: Callable[..., tuple[LearnerState, Losses]]
+    """`update(state, explorer_state, lesson, learned=None, later=None)`: one step of the optimiser
+    for each view, then one of the targets. `learned` is the bonus of `Explorer.learn`, None if
+    there is none; `later` is what the target utility advises, None if it is not known yet."""
 
 
 def step_mask(lengths: Int[Array, " B"], limit: int) -> Float[Array, "B T"]:
@@ -150,17 +148,6 @@ def follow(options: LearnerOptions, updates: Int[Array, ""], online: Any, target
         return jax.tree.map(lambda new, old: old + share * (new - old), online, target)
     copies = updates % options.target_period == 0
     return jax.tree.map(lambda new, old: jnp.where(copies, new, old), online, target)
-
-
-def greedy_walk(values: Judgement, avail: Bool[Array, "A U"]) -> Int[Array, " A"]:
-    """Agent by agent the best legal action, given those of the agents before."""
-
-    def step(actions: Int[Array, " A"], i: Int[Array, ""]) -> tuple[Int[Array, " A"], None]:
-        return actions.at[i].set(best_legal(values(i, actions), avail[i])), None
-
-    agents = jnp.arange(avail.shape[0], dtype=jnp.int32)
-    start = jnp.zeros(avail.shape[0], jnp.int32)
-    return jax.lax.scan(step, start, agents, unroll=avail.shape[0] <= UNROLLED_AGENTS)[0]
 
 
 def over_steps(function: Callable[..., Any], *unbatched: int) -> Callable[..., Any]:
@@ -210,6 +197,7 @@ def joint_of(
     """A joint action at one step as the mixer is shown it."""
     values = values_given(view, params, advice, actions)
     best = jnp.where(avail, values, -jnp.inf).max(axis=1)
+    best = jnp.where(avail.any(axis=1), best, 0.0)  # after an episode's end nothing is legal
     return Joint(taken(values, actions), best, actions, advice.features, state)
 
 
@@ -251,11 +239,11 @@ def make_learner(
         values = lambda i, actions: view.values(params)(judge, i, actions)  # noqa: E731
         if explorer.bootstrap is not None:
             return explorer.bootstrap(explorer_state, state, t, values, avail)
+        nothing = jnp.float32(0)
         if view.conditional:
-            actions = greedy_walk(values, avail)
-        else:
-            actions = jax.vmap(best_legal)(judge.values, avail)
-        return actions, jnp.zeros(actions.shape)
+            decide = lambda i, before: (best_legal(values(i, before), avail[i]), nothing)  # noqa: E731
+            return in_turns(avail.shape[0], decide)
+        return jax.vmap(best_legal)(judge.values, avail), jnp.zeros(avail.shape[0])
 
     def bootstraps(
         view: View,
@@ -343,10 +331,12 @@ def make_learner(
         explorer_state: ExplorerState,
         lesson: Lesson,
         learned: Float[Array, "B T A+1"] | None = None,
+        later: Advice | None = None,
     ) -> tuple[LearnerState, Losses]:
         bonus = reward_bonuses(explorer_state, lesson.episodes)
         bonus = bonus if learned is None else bonus + learned
-        later = unroll(state.target.utility, lesson)
+        if later is None:
+            later = unroll(state.target.utility, lesson)
         online, memory, seen = state.online, state.optimiser, []
         for number, view in enumerate(utility.views):
             gradient, losses = jax.grad(loss, has_aux=True)(

@@ -134,16 +134,17 @@ def make_parts(config: RunConfig) -> Parts:
     configuration.check(config)
     module, _ = family_of(config.task)
     task = module.make(config.env)
-    row = configuration.ALGORITHMS[config.algo]
-    make_utility = configuration.part("utility", row.utility)[1]
-    utility = make_utility(config.utility, task.spec, config.learner.products)
+    row = configuration.algorithm(config.algo)
     explorer = configuration.part("explorer", row.explorer)[1](
         config.explorer, task.spec, config.learner
     )
-    if explorer.latents != utility.latents:
+    utility = configuration.part("utility", row.utility)[1](
+        config.utility, task.spec, config.learner.products, explorer.latents
+    )
+    if explorer.latents and not utility.latents:
         raise ValueError(
-            f"the explorer tells of {explorer.latents} latents and the utility wants"
-            f" {utility.latents}: give both the same number"
+            f"explorer {row.explorer} draws latents, which utility {row.utility} cannot hear:"
+            " take utility latent"
         )
     seen = replace(task.spec, state_size=task.spec.state_size + utility.latents)
     mixer = configuration.part("mixer", row.mixer)[1](config.mixer, seen, utility.features)

@@ -54,33 +54,36 @@ class CountsOptions:
             raise ValueError(f"counts memory_mb is {self.memory_mb}: it must be at least 1")
 
 
-def dense_of(options: CountsOptions, num_agents: int, num_actions: int) -> Counts:
-    return make_dense(options.k, num_agents, num_actions)
+def dense_of(options: CountsOptions, num_agents: int, num_actions: int, bits: int) -> Counts:
+    return make_dense(bits, num_agents, num_actions)
 
 
-def sketch_of(options: CountsOptions, num_agents: int, num_actions: int) -> Counts:
+def sketch_of(options: CountsOptions, num_agents: int, num_actions: int, bits: int) -> Counts:
     return make_sketch(options.width, options.depth, num_agents, num_actions)
 
 
-KINDS: dict[str, Callable[[CountsOptions, int, int], Counts]] = {
+KINDS: dict[str, Callable[[CountsOptions, int, int, int], Counts]] = {
     "dense": dense_of,
     "sketch": sketch_of,
 }
 
 
-def choose_kind(options: CountsOptions, num_agents: int, num_actions: int) -> str:
+def choose_kind(options: CountsOptions, num_agents: int, num_actions: int, bits: int) -> str:
     """`dense` where the exact forest fits in memory and its keys in 31 bits, else `sketch`."""
-    size = forest_bytes(options.k, num_agents, num_actions)
+    size = forest_bytes(bits, num_agents, num_actions)
     fits = size <= options.memory_mb * 2**20 and size // 4 <= LARGEST_KEY
     return "dense" if fits else "sketch"
 
 
-def make_counts(options: CountsOptions, num_agents: int, num_actions: int) -> Counts:
-    """The counts that the options ask for; ValueError if they do not fit."""
-    kind = options.kind
+def make_counts(
+    options: CountsOptions, num_agents: int, num_actions: int, bits: int | None = None
+) -> Counts:
+    """The counts that the options ask for, of states with codes of `bits` bits (k of the options
+    unless said otherwise); ValueError if they do not fit."""
+    kind, bits = options.kind, options.k if bits is None else bits
     if kind == "auto":
-        kind = choose_kind(options, num_agents, num_actions)
-    counts = KINDS[kind](options, num_agents, num_actions)
+        kind = choose_kind(options, num_agents, num_actions, bits)
+    counts = KINDS[kind](options, num_agents, num_actions, bits)
     if counts.bytes > options.memory_mb * 2**20:
         cure = "lower k, or use kind 'sketch'" if kind == "dense" else "lower width or depth"
         raise ValueError(

@@ -8,8 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from coemarl.explorers.coe import CoeOptions, make_coe
+from coemarl.explorers.emc import EmcOptions, make_emc
 from coemarl.explorers.epsilon import EpsilonOptions, make_epsilon
 from coemarl.explorers.explorer import Choice, Explorer, Moment
+from coemarl.explorers.maven import MavenOptions, make_maven
+from coemarl.explorers.ucb_central import UcbCentralOptions, make_ucb_central
+from coemarl.explorers.ucb_independent import UcbIndependentOptions, make_ucb_independent
 
 __all__ = ["TABLE", "Choice", "Explorer", "Moment"]
 
@@ -22,4 +26,8 @@ def without_nets(make: Callable[[Any, Any], Explorer]) -> Callable[..., Explorer
 TABLE: dict[str, tuple[type, Callable[..., Explorer]]] = {
     "epsilon": (EpsilonOptions, without_nets(make_epsilon)),
     "coe": (CoeOptions, without_nets(make_coe)),
+    "ucb-independent": (UcbIndependentOptions, without_nets(make_ucb_independent)),
+    "ucb-central": (UcbCentralOptions, without_nets(make_ucb_central)),
+    "emc": (EmcOptions, make_emc),
+    "maven": (MavenOptions, make_maven),
 }

@@ -235,17 +235,29 @@ def observe(coe: Coe, state: CoeState, traces: CoeTrace, active: Bool[Array, " E
     through = jax.vmap(lambda root: paths_through(root, roots, counted))(roots)
     arrivals = jax.vmap(coe.counts.count, (None, 0))(table, roots)
     fresh = jnp.where(counted & (arrivals == through), 1.0 / jnp.maximum(through, 1.0), 0.0)
-    arrived = counted.sum().astype(jnp.float32)
-    visits = state.visits + arrived
-    pace = jnp.minimum(arrived / jnp.clip(visits, 1.0, BONUS_MEMORY), 1.0)
-    mean = jnp.where(counted, traces.bonus, 0.0).sum() / jnp.maximum(arrived, 1.0)
+    visits, bonus = recent_mean(state.visits, state.bonus, traces.bonus, counted)
     return CoeState(
         projection=state.projection,
         table=table,
         visits=visits,
         cells=state.cells + fresh.sum(),
-        bonus=state.bonus + pace * (mean - state.bonus),
+        bonus=bonus,
     )
+
+
+def recent_mean(
+    visits: Float[Array, ""],
+    mean: Float[Array, ""],
+    values: Float[Array, " E"],
+    counted: Bool[Array, " E"],
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Joint actions counted so far, and a mean over about the last `BONUS_MEMORY` of them, after E
+    more of which some count."""
+    arrived = counted.sum().astype(jnp.float32)
+    visits = visits + arrived
+    pace = jnp.minimum(arrived / jnp.clip(visits, 1.0, BONUS_MEMORY), 1.0)
+    new = jnp.where(counted, values, 0.0).sum() / jnp.maximum(arrived, 1.0)
+    return visits, mean + pace * (new - mean)
 
 
 def paths_through(root: NodeKey, roots: NodeKey, counted: Bool[Array, " E"]) -> Float[Array, ""]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from coemarl.counts.walk import UNROLLED_AGENTS
 from coemarl.explorers.explorer import Advice, Choice, Explorer, Moment, Values
+from coemarl.explorers.turns import in_turns
 from coemarl.tasks.task import TaskSpec
 
 
@@ -76,14 +75,12 @@ def make_epsilon(options: EpsilonOptions, spec: TaskSpec) -> Explorer:
         draws = jax.random.uniform(key, (2, spec.num_agents))
         explores = draws[0] < epsilon
 
-        def step(actions: Int[Array, " A"], i: Int[Array, ""]) -> tuple[Int[Array, " A"], None]:
+        def decide(i: Array, actions: Array) -> tuple[Array, Array]:
             greedy = best_legal(values(advice, i, actions), moment.avail[i])
             other = random_legal(draws[1, i], moment.avail[i])
-            return actions.at[i].set(jnp.where(explores[i], other, greedy)), None
+            return jnp.where(explores[i], other, greedy), epsilon
 
-        agents = jnp.arange(spec.num_agents, dtype=jnp.int32)
-        start = jnp.zeros(spec.num_agents, jnp.int32)
-        actions, _ = lax.scan(step, start, agents, unroll=spec.num_agents <= UNROLLED_AGENTS)
+        actions, _ = in_turns(spec.num_agents, decide)
         return Choice(actions, jnp.zeros(spec.num_agents + 1), ())
 
     def observe(state: tuple[()], traces: tuple[()], active: Bool[Array, " E"]) -> tuple[()]:

@@ -10,6 +10,8 @@ from typing import Any
 from coemarl.mixers.mixer import Joint, Mixer
 from coemarl.mixers.none import NoneOptions, make_none
 from coemarl.mixers.qmix import QmixOptions, make_qmix
+from coemarl.mixers.qplex import QplexOptions, make_qplex
+from coemarl.mixers.qtran import QtranOptions, make_qtran
 from coemarl.mixers.vdn import VdnOptions, make_vdn
 
 __all__ = ["TABLE", "Joint", "Mixer"]
@@ -24,4 +26,6 @@ TABLE: dict[str, tuple[type, Callable[..., Any]]] = {
     "none": (NoneOptions, told_of_spec(make_none)),
     "vdn": (VdnOptions, told_of_spec(make_vdn)),
     "qmix": (QmixOptions, told_of_spec(make_qmix)),
+    "qplex": (QplexOptions, told_of_spec(make_qplex)),
+    "qtran": (QtranOptions, make_qtran),
 }

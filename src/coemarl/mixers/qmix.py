@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from coemarl.mixers.mixer import Joint, Mixer
-from coemarl.networks import Linear, linear, linear_init
+from coemarl.networks import Linear, TwoLayers, linear, linear_init, two_layers, two_layers_init
 from coemarl.tasks.task import TaskSpec
 
 
@@ -35,13 +35,6 @@ class QmixOptions:
                 raise ValueError(f"mixer.{name} is {value}: it must be at least 1")
 
 
-class TwoLayers(NamedTuple):
-    """second(relu(first(x)))."""
-
-    first: Linear
-    second: Linear
-
-
 class QmixParams(NamedTuple):
     """The networks of the state, each named by what it makes."""
 
@@ -49,17 +42,6 @@ class QmixParams(NamedTuple):
     bias_1: Linear
     weight_2: TwoLayers
     value: TwoLayers
-
-
-def two_layers_init(key: PRNGKeyArray, inputs: int, hidden: int, outputs: int) -> TwoLayers:
-    first_key, second_key = jax.random.split(key)
-    return TwoLayers(
-        linear_init(first_key, inputs, hidden), linear_init(second_key, hidden, outputs)
-    )
-
-
-def two_layers(layers: TwoLayers, x: Float[Array, " K"]) -> Float[Array, " M"]:
-    return linear(layers.second, jax.nn.relu(linear(layers.first, x)))
 
 
 def make_qmix(options: QmixOptions, spec: TaskSpec) -> Mixer:

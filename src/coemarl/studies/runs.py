@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coemarl import config as configs
+from coemarl.algorithms import ALGORITHMS, is_algorithm
 from coemarl.config import RunConfig
 from coemarl.refusal import Refusal
 from coemarl.studies.study import Entry, Study, Values
@@ -115,9 +116,9 @@ def expand(
 ) -> list[Run]:
     """The runs of chosen entries on chosen tasks; Refusal names all that is wrong."""
     chosen = list(chosen)
-    absent = dict.fromkeys(e.algo for e, _ in chosen if e.algo not in configs.ALGORITHMS)
+    absent = dict.fromkeys(e.algo for e, _ in chosen if not is_algorithm(e.algo))
     if absent:
-        there = ", ".join(configs.ALGORITHMS)
+        there = ", ".join(ALGORITHMS)
         raise Refusal(
             f"study {study.name} cannot run: no algorithm {', '.join(absent)}; there are {there}"
             " (--algos takes a part of the study)"
