@@ -132,19 +132,26 @@ def config_type(config: RunConfig[Any, Any, Any, Any]) -> Any:
 
 
 def replace(config: Any, changes: dict[str, Any]) -> Any:
-    """A copy of nested records with the fields at dotted paths replaced.
+    """A copy of nested records with the fields at dotted paths replaced, those of one record at
+    once: what makes sense only together can be changed together.
 
     `replace(config, {"learner.learning_rate": 3e-4})`. A path that names no field is refused.
     """
+    names = [f.name for f in dataclasses.fields(config)]
+    values: dict[str, Any] = {}
+    deeper: dict[str, dict[str, Any]] = {}
     for path, value in changes.items():
         head, _, rest = path.partition(".")
-        names = [f.name for f in dataclasses.fields(config)]
         if head not in names:
             kind = type(config).__name__
             raise ValueError(f"{kind} has no '{head}': it has {', '.join(names)}")
-        new = replace(getattr(config, head), {rest: value}) if rest else value
-        config = dataclasses.replace(config, **{head: new})
-    return config
+        if rest:
+            deeper.setdefault(head, {})[rest] = value
+        else:
+            values[head] = value
+    for head, inner in deeper.items():
+        values[head] = replace(values.get(head, getattr(config, head)), inner)
+    return dataclasses.replace(config, **values)
 
 
 def to_json(config: RunConfig[Any, Any, Any, Any]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from coemarl import config as configs
 from coemarl import tasks
 from coemarl.config import RunConfig
-from coemarl.presets import paper
+from coemarl.presets import originals, paper
 from coemarl.presets.paper import Row
 
 __all__ = ["TABLE", "Preset", "apply", "paper"]
@@ -22,13 +22,16 @@ class Preset:
     preset has none for such a run."""
 
 
-TABLE = {"paper": Preset("the settings of the paper's runs, from its appendix", paper.rows)}
+TABLE = {
+    "paper": Preset("the settings of the paper's runs, from its appendix", paper.rows),
+    "emc-original": Preset("EMC as its authors had it, with episodic memory", originals.emc),
+    "maven-original": Preset("MAVEN as its authors had it, with 16 latents", originals.maven),
+}
 
 
 def apply(config: RunConfig, name: str) -> RunConfig:
     """The configuration with a preset's values; ValueError if it has none for this run."""
     if name not in TABLE:
         raise ValueError(f"no preset '{name}': there are {', '.join(TABLE)}")
-    for row in TABLE[name].rows(config.algo, tasks.family_name(config.task)):
-        config = configs.replace(config, row.values)
-    return config
+    rows = TABLE[name].rows(config.algo, tasks.family_name(config.task))
+    return configs.replace(config, {path: v for row in rows for path, v in row.values.items()})
