@@ -14,4 +14,5 @@ if wished. To a record the command adds where it was made: `benchmark`, `command
 # Benchmark: (module, what it measures).
 BENCHMARKS = {
     "tasks": ("coemarl.bench.tasks", "steps of environments a second, beside the originals"),
+    "learner": ("coemarl.bench.learner", "the training iteration, beside the bound of the core"),
 }
