@@ -38,8 +38,8 @@ from coemarl.bench.options import BenchOptions
 from coemarl.bench.report import milliseconds, table, times, where
 from coemarl.explorers.epsilon import random_legal
 from coemarl.explorers.explorer import Choice
-from coemarl.rollout import Policy, exploring, make_rollout
-from coemarl.training import Trainer, TrainState, make_trainer
+from coemarl.rollout import Policy, exploring, greedy, make_rollout
+from coemarl.training import Trainer, TrainState, learn, make_trainer
 from coemarl.utilities import Utility
 
 PARTS = ("acting", "environment", "counting", "sampling", "update", "other")
@@ -87,7 +87,8 @@ def filled(trainer: Trainer) -> TrainState:
     """The state at step 0 with a replay full of random play."""
     parts, state = trainer.parts, trainer.init()
     E = min(FILLED, trainer.config.replay.capacity)
-    rollout = make_rollout(parts.task, idle(parts.utility), at_random(parts.task.spec), E)
+    policy = at_random(parts.utility, parts.task.spec.num_agents)
+    rollout = make_rollout(parts.task, idle(parts.utility), policy, E)
 
     @jax.jit
     def fill(replay: Any) -> Any:
@@ -102,20 +103,18 @@ def filled(trainer: Trainer) -> TrainState:
 
 def idle(utility: Utility) -> Utility:
     """A utility that computes nothing, for policies that ask for nothing."""
-    return replace(
-        utility, start=lambda environments: (), advise=lambda params, hidden, observation: ((), ())
-    )
+    return replace(utility, start=lambda environments: (), advise=lambda *_: ((), ()))
 
 
-def at_random(spec: Any) -> Policy:
+def at_random(utility: Utility, num_agents: int) -> Policy:
     """Random legal actions: what is left of a rollout is the environment and its record."""
 
     def choose(params: Any, state: Any, context: Any, key: Any, moment: Any, advice: Any) -> Choice:
-        draws = jax.random.uniform(key, (spec.num_agents,))
+        draws = jax.random.uniform(key, (num_agents,))
         actions = jax.vmap(random_legal)(draws, moment.avail)
-        return Choice(actions, jnp.zeros(spec.num_agents), ())
+        return Choice(actions, jnp.zeros(num_agents + 1), ())
 
-    return Policy(lambda state, key, steps: (), choose, lambda state, traces, active: state)
+    return replace(greedy(utility), choose=choose)
 
 
 def rollouts(trainer: Trainer, state: TrainState, number: int) -> dict[str, Case]:
@@ -126,7 +125,7 @@ def rollouts(trainer: Trainer, state: TrainState, number: int) -> dict[str, Case
     policies = {
         "rollout": (parts.utility, whole),
         "uncounted": (parts.utility, uncounted),
-        "environment": (idle(parts.utility), at_random(parts.task.spec)),
+        "environment": (idle(parts.utility), at_random(parts.utility, trainer.spec.num_agents)),
     }
     params = state.learner.online.utility
 
@@ -160,7 +159,7 @@ def learning(trainer: Trainer, state: TrainState, number: int) -> dict[str, Case
 
     def update(i: Array, carry: tuple) -> tuple:
         learner, explorer, batch = carry
-        return parts.learner.update(learner, explorer, batch)[0], explorer, batch
+        return *learn(parts, learner, explorer, batch, jnp.bool_(True))[:2], batch
 
     return {
         "sampling": Going(looped(sample, number), (state.replay, state.key, batch)),
@@ -181,8 +180,12 @@ def update_flops(trainer: Trainer) -> int:
     parts = trainer.parts
     state = jax.eval_shape(trainer.init)
     batch = jax.eval_shape(parts.replay.sample, state.replay, state.key)
+
+    def update(learner: Any, explorer: Any, batch: Any) -> Any:
+        return learn(parts, learner, explorer, batch, jnp.bool_(True))
+
     trips = trainer.spec.episode_limit + 1
-    return product_flops(parts.learner.update, state.learner, state.explorer, batch, trips=trips)
+    return product_flops(update, state.learner, state.explorer, batch, trips=trips)
 
 
 # The benchmark
@@ -200,7 +203,7 @@ def measure(options: Options) -> dict[str, Any]:
         for algo in options.algo
     }
     trainers = {run: make_trainer(config) for run, config in runs.items()}
-    peaks = {
+    peaks: dict[Any, tuple[Case, int]] = {
         (precision, shape): peak.make_case(shape, precision)
         for precision in dict.fromkeys(("float32", *options.products))
         for shape in peak.SHAPES

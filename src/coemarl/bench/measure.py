@@ -10,13 +10,14 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 
+Name = TypeVar("Name", bound=Hashable)
 Case = Callable[[], Any]
 """A fixed amount of work. What it returns is waited for."""
 
@@ -66,11 +67,11 @@ def calls_within(case: Case, seconds: float) -> int:
     return max(1, round(seconds / max(once, 1e-9)))
 
 
-def interleaved(cases: Mapping[str, Case], repetitions: int, seconds: float) -> dict[str, Timing]:
+def interleaved(cases: Mapping[Name, Case], repetitions: int, seconds: float) -> dict[Name, Timing]:
     """Each case's timing: all are warmed up, then measured in turn, `repetitions` times, each for
     about `seconds`."""
     calls = {name: calls_within(case, seconds) for name, case in cases.items()}
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in cases}
+    taken: dict[Name, list[tuple[float, float]]] = {name: [] for name in cases}
     for _ in range(repetitions):
         for name, case in cases.items():
             taken[name].append(timed(case, calls[name]))
