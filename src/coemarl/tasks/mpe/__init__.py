@@ -48,7 +48,7 @@ def parse(words: str) -> Options:
     """The options that a name says; words are the name after `mpe:`."""
     words = _IDS.get(words, words)
     game, agents = words, None
-    if found := re.fullmatch(r"((?:sparse-)?spread|adversary)-(\d+)", words):
+    if found := re.fullmatch(r"((?:sparse-)?spread)-(\d+)", words):
         game, agents = found[1], int(found[2])
     if game not in _GAMES:
         raise ValueError(f"no particle game '{words}': there are {', '.join(EXAMPLES)}")

@@ -1,8 +1,8 @@
 """Adversary: a team knows which landmark is the goal and must not show it to an adversary.
 
 `mpe:adversary` has an adversary, two good agents (the team) and two landmarks, one of which is the
-goal; `mpe:adversary-4` has four good agents and four landmarks. Agents have size 0.15, push with 5,
-have no top speed and collide with nothing; landmarks have size 0.08. All start uniformly on
+goal; with `agents=4` there are four good agents and four landmarks. Agents have size 0.15, push
+with 5, have no top speed and collide with nothing; landmarks have size 0.08. All start uniformly on
 [-1, 1]², and the goal is any landmark with equal chance.
 
 Observation. The adversary, agent 0 in the world's order, sees each landmark's position and then
@@ -57,8 +57,8 @@ class AdversaryOptions(WorldOptions):
 
 
 def name_of(options: AdversaryOptions) -> str:
-    """The name that says as much of the options as a name can."""
-    return f"mpe:adversary{'' if options.agents == 2 else f'-{options.agents}'}"
+    """The name; the number of agents is an option that it cannot say."""
+    return "mpe:adversary"
 
 
 def _check(options: AdversaryOptions) -> None:

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
 from coemarl.tasks.mpe import frozen
 from coemarl.tasks.mpe.world import (
@@ -148,31 +149,36 @@ def _prey_rewards(
     ]
 
 
+def _sparse_rewards(
+    options: SparseTagOptions, contacts: list[list[Scalar]]
+) -> tuple[list[Scalar], Bool[Array, ""]]:
+    """Each predator's reward, and whether any prey is caught."""
+    caught = [(total(row) >= options.min_predators).astype(jnp.float32) for row in contacts]
+    paid = [
+        [catch * (at if options.pay == "contacting" else 1.0) for at in row]
+        for catch, row in zip(caught, contacts, strict=True)
+    ]
+    each = [total([row[i] for row in paid]) for i in range(options.predators)]
+    return [options.catch_reward * share for share in each], total(caught) > 0
+
+
 def _outcome(options: TagOptions, state: ParticleState) -> Outcome:
     sparse = isinstance(options, SparseTagOptions)
     num = options.predators
     contacts = _contacts(num, state, TOUCH * (options.contact_scale if sparse else 1.0))
-    counts = [total(row) for row in contacts]
+    count = total([total(row) for row in contacts])
     if sparse:
-        caught = [(count >= options.min_predators).astype(jnp.float32) for count in counts]
-        success = total(caught) > 0
-        paid = [
-            [catch * (at if options.pay == "contacting" else 1.0) for at in row]
-            for catch, row in zip(caught, contacts, strict=True)
-        ]
-        rewards = [options.catch_reward * total([row[i] for row in paid]) for i in range(num)]
+        rewards, success = _sparse_rewards(options, contacts)
     else:
-        success = total(counts) > 0
-        rewards = [10.0 * total(counts)] * num
+        rewards, success = [10.0 * count] * num, count > 0
     rewards = rewards + _prey_rewards(num, state, contacts)
-    return Outcome(rewards, success, {"contacts": total(counts)})
+    return Outcome(rewards, success, {"contacts": count})
 
 
 def scenario(options: TagOptions) -> Scenario:
     """The game with these options; ValueError if they make none."""
     _check(options)
-    sparse = isinstance(options, SparseTagOptions)
-    if sparse:
+    if isinstance(options, SparseTagOptions):
         who = "predators at the prey" if options.pay == "contacting" else "predators"
         reward = f"a fixed amount to all {who} while {options.min_predators} of them are at it"
         success = "a prey caught by enough predators"

@@ -306,7 +306,7 @@ def main() -> None:
         if iteration % 20 == 0:
             print(f"{iteration:5d}  {reward:8.2f}  {time.time() - begun:5.0f} s", flush=True)
 
-    arrays = train(lesson, words.seed, report)
+    arrays: dict[str, Any] = train(lesson, words.seed, report)
     np.savez_compressed(words.out or Path(f"{words.opponent}.npz"), **arrays)
 
 
