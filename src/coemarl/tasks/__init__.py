@@ -11,7 +11,8 @@ A family is one module (or package) with
     EXAMPLES           {name: one line on it}, for `coe list tasks`
     POLICIES           (optional) {name: (one line on it, make)}: scripted teams, for
                        `coe eval TASK --policy NAME`; `make(options)` gives
-                       `act(key, env_state, seen) -> actions`, for one environment
+                       `act(key, env_state, seen) -> actions`, for one environment, or a
+                       `scripted.Remembering`
 and beside it a view module, imported only to draw, with
     frame(options, env_state, step, caption)   one picture, uint8 (height, width, 3); it may also
                        have `actions=None`, the joint action that is taken in that state
@@ -28,6 +29,7 @@ __all__ = ["FAMILIES", "EnvState", "Task", "TaskSpec", "TimeStep", "make_task", 
 
 FAMILIES: dict[str, tuple[str, str]] = {
     # family: (module, view module)
+    "battle": ("coemarl.tasks.battle", "coemarl.tasks.battle.view"),
     "lbf": ("coemarl.tasks.lbf", "coemarl.tasks.lbf_view"),
     "mpe": ("coemarl.tasks.mpe", "coemarl.tasks.mpe.view"),
 }

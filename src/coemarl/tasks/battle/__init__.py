@@ -7,11 +7,13 @@ ends. The rules are those of the game that the original's maps use as far as the
 one's own, `battle:./my_map.toml`; `maps.py` says what stands in it.
 """
 
+from typing import Any
+
 from coemarl.tasks.battle import maps
 from coemarl.tasks.battle.options import Options, check, name_of, parse
 from coemarl.tasks.task import Task
 
-__all__ = ["EXAMPLES", "Options", "check", "make", "name_of", "parse"]
+__all__ = ["EXAMPLES", "POLICIES", "Options", "check", "make", "name_of", "parse"]
 
 
 def make(options: Options) -> Task:
@@ -22,3 +24,25 @@ def make(options: Options) -> Task:
 
 
 EXAMPLES: dict[str, str] = {f"battle:{name}": maps.load(name).about for name in maps.names()}
+
+
+def _policy(name: str):
+    def made(options: Options) -> Any:
+        from coemarl.tasks.battle import policies, task
+
+        return policies.make_policy(name, task.fight_of(options))
+
+    return made
+
+
+POLICIES: dict[str, tuple[str, Any]] = {
+    name: (about, _policy(name))
+    for name, about in {
+        "nearest": "attack the nearest enemy",
+        "focus": "attack the weakest enemy",
+        "kite": "shoot when ready and safe, else go where the nearest enemy is farthest",
+        "swap": "who is weak leaves the fight to the others",
+        "kite2": "shoot when ready and safe, else away from all enemies and the walls",
+        "patient": "rest twice until shields are full, then fight to the end",
+    }.items()
+}

@@ -184,9 +184,7 @@ def _last_actions(fight: Fight, state: BattleState) -> Float[Array, "A U E"]:
     return (state.last_actions[:, None] == action).astype(jnp.float32)
 
 
-def global_state(
-    fight: Fight, state: BattleState, last_action: bool = True
-) -> Float[Array, "S E"]:
+def global_state(fight: Fight, state: BattleState, last_action: bool = True) -> Float[Array, "S E"]:
     """The state that training may see."""
     A, E = fight.allies, state.x.shape[1]
     ally_shields, enemy_shields = _has_shields(fight)
@@ -199,9 +197,7 @@ def global_state(
     place = [(state.x - middle) / size, (state.y - middle) / size]
 
     def rows(units: slice, columns: list[Array]) -> Array:
-        bits = jnp.broadcast_to(
-            jnp.asarray(kinds[units, :, None]), (*kinds[units].shape, E)
-        )
+        bits = jnp.broadcast_to(jnp.asarray(kinds[units, :, None]), (*kinds[units].shape, E))
         both = jnp.concatenate([jnp.stack([c[units] for c in columns], axis=1), bits], axis=1)
         return jnp.where(state.health[units, None] > 0, both, 0.0).reshape(-1, E)
 

@@ -236,15 +236,13 @@ def _block(group: Group, table: dict[str, Kind]) -> list[Placed]:
     return placed
 
 
-def _gather(
-    group: Group, table: dict[str, Kind], cells: np.ndarray, placed: list[Placed]
-) -> None:
+def _gather(group: Group, table: dict[str, Kind], cells: np.ndarray, placed: list[Placed]) -> None:
     """The first unit on the point, each other on the nearest free spot, as the engine does it."""
     steps = np.arange(-64, 65) / 4
     dx, dy = (part.reshape(-1) for part in np.meshgrid(steps, steps, indexing="ij"))
     nearest = np.lexsort((np.arctan2(dy, dx), dx * dx + dy * dy))
     spots = np.stack([group.at[0] + dx, group.at[1] + dy], 1)[nearest]
-    inside = ((spots >= 0) & (spots < terrain.SIZE)).all(1)
+    inside = np.all((spots >= 0) & (spots < terrain.SIZE), axis=1)
     whole = np.where(inside[:, None], spots, 0).astype(int)
     spots = spots[inside & cells[whole[:, 0], whole[:, 1]]]
 
@@ -307,6 +305,4 @@ def order_of(fight: Fight, fraction: Float[Array, " E"]) -> Float[Array, "2 E"]:
         return jnp.broadcast_to(jnp.asarray(order, jnp.float32)[:, None], (2, fraction.shape[0]))
     ends = np.stack([fight.start_x, fight.start_y])[:, : fight.allies]
     first, last = ends[:, :1], ends[:, -1:]
-    return first + (last - first) * fraction[None, :]
-
-
+    return jnp.asarray(first) + jnp.asarray(last - first) * fraction[None, :]

@@ -180,7 +180,6 @@ def _moved(
     alive: Bool[Array, "N E"],
 ) -> BattleState:
     """Everybody where it goes and is pushed to."""
-    A = fight.allies
     chases = (state.target >= 0) & works
     order_x, order_y, marches = _march(fight, state)
     goal_x = jnp.where(chases, aim[0], jnp.concatenate([orders.goal_x, order_x]))
@@ -221,9 +220,7 @@ def _march(fight: Fight, state: BattleState) -> tuple[Array, Array, Array]:
     return x, y, away
 
 
-def _held(
-    fight: Fight, old: tuple[Array, Array], new: tuple[Array, Array]
-) -> tuple[Array, Array]:
+def _held(fight: Fight, old: tuple[Array, Array], new: tuple[Array, Array]) -> tuple[Array, Array]:
     """Kept off walls; climbers in the open cells' rectangle, flyers on the map."""
     x, y = terrain.held_inside(fight.cells, old, new, fight.clearance)
     left, bottom, right, top = terrain.box_of(fight.cells)
@@ -283,12 +280,12 @@ def _struck(
     )
     bursts = jnp.zeros_like(fires)
     if fight.blasts.any():
-        bursts = fires & fight.blasts
+        bursts = fires & jnp.asarray(fight.blasts)
         state = state._replace(health=jnp.where(bursts, 0.0, state.health))
     hurt = _all_struck(fight, state, strikes, victim)
     if not fight.blasts.any():
         return hurt
-    killed = fight.blasts & alive & (hurt.health <= 0) & ~bursts
+    killed = jnp.asarray(fight.blasts) & alive & (hurt.health <= 0) & ~bursts
     return _all_struck(fight, hurt, killed, victim)
 
 

@@ -2,7 +2,7 @@
 
 A pairwise term of N units in E environments would be an array (N, N, E). Reducing it would break
 the machine's vectors, which run along E; so one goes through the other units in order and carries
-sums of shape (N, E). Few units are written out, many are a loop.
+sums of shape (N, E).
 """
 
 from collections.abc import Callable
@@ -14,27 +14,17 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-WRITTEN_OUT = 12
-"""Up to so many units a loop is written out."""
-
 FAR = 1e9
-"""A squared distance that no unit is at."""
+"""Farther than any unit, squared or not."""
 
 
 def fold(units: int, body: Callable[[Any, Any], Any], start: Any) -> Any:
     """`body(j, carry)` for each unit j in order."""
-    if units <= WRITTEN_OUT:
-        carry = start
-        for j in range(units):
-            carry = body(j, carry)
-        return carry
     return lax.fori_loop(0, units, body, start)
 
 
 def row(values: Array | np.ndarray, j: Any) -> Array:
     """Row j of an array (N, ...), as (1, ...)."""
-    if isinstance(j, int):
-        return jnp.asarray(values[j : j + 1])
     return lax.dynamic_slice_in_dim(jnp.asarray(values), j, 1, axis=0)
 
 
@@ -56,16 +46,13 @@ def at(target: Int[Array, "M E"], *fields: Float[Array, "N E"]) -> list[Float[Ar
     return fold(fields[0].shape[0], body, zeros)
 
 
-def table_at(
-    target: Int[Array, "N E"], *tables: np.ndarray
-) -> list[Array]:
+def table_at(target: Int[Array, "N E"], *tables: np.ndarray) -> list[Array]:
     """Entries [i, target of i] of constant tables (N, N); 0 where there is no target."""
 
     def body(j: Any, found: list[Array]) -> list[Array]:
         hit = target == j
         return [
-            jnp.where(hit, row(table.T, j).T, old)
-            for table, old in zip(tables, found, strict=True)
+            jnp.where(hit, row(table.T, j).T, old) for table, old in zip(tables, found, strict=True)
         ]
 
     zeros = [jnp.zeros(target.shape, table.dtype) for table in tables]

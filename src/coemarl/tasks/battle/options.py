@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from coemarl.tasks.battle import maps
 from coemarl.tasks.battle.units import KINDS
 
 REWARDS = ("positive", "signed", "sparse", "damage")
@@ -43,16 +44,20 @@ class Options:
 
 
 def parse(words: str) -> Options:
-    """The options that a name says; words are the name after `battle:`."""
-    from coemarl.tasks.battle import maps
+    """The options that a name says; words are the name after `battle:`.
 
-    maps.load(words)
-    return Options(map=words)
+    `3s_vs_5z`, or `3s_vs_5z@smaclite` for other rules than `liberty`.
+    """
+    name, at, rules = words.rpartition("@")
+    options = Options(map=name, rules=rules) if at else Options(map=words)  # type: ignore[arg-type]
+    check(options)
+    maps.load(options.map)
+    return options
 
 
 def name_of(options: Options) -> str:
     """The canonical name: what it cannot say are options."""
-    return f"battle:{options.map}"
+    return f"battle:{options.map}" + ("" if options.rules == "liberty" else f"@{options.rules}")
 
 
 def check(options: Options) -> None:

@@ -3,7 +3,6 @@
 They see all units' places and their own cooldowns, which agents do not. Each is written for ONE
 environment: batch by vmap.
 
-    random    any available action, uniformly
     nearest   attack the nearest enemy in reach of an order; if there is none, approach the nearest
     focus     attack the weakest (health and shield) instead
     kite      shoot the weakest when ready and no enemy is close, else go where the nearest enemy is
@@ -16,16 +15,14 @@ environment: batch by vmap.
 Medivacs heal whom it is worst with, and else keep within 3 of the others.
 """
 
-import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from coemarl.scripted import Act, Remembering
 from coemarl.tasks.battle import terrain
 from coemarl.tasks.battle.fight import BattleState, Fight
 from coemarl.tasks.battle.orders import ATTACK, EAST, MOVE_AMOUNT, NORTH, SOUTH, STOP, WEST
@@ -34,16 +31,6 @@ from coemarl.tasks.task import TimeStep
 SIGHT = 9.0
 _STEPS = np.array([[0, 1], [0, -1], [1, 0], [-1, 0]], np.float32) * MOVE_AMOUNT
 """What the four moves add to a place."""
-
-
-@dataclass(frozen=True)
-class Scripted:
-    """A policy with a memory."""
-
-    start: Callable[[], Any]
-    """The memory at the start of an episode."""
-    act: Callable[[PRNGKeyArray, Any, BattleState, TimeStep], tuple[Any, Int[Array, " A"]]]
-    """`act(key, memory, env_state, seen)`: the new memory and the joint action."""
 
 
 class View(NamedTuple):
@@ -58,6 +45,7 @@ class View(NamedTuple):
     moves: Bool[Array, "A 4"]
     strength: Float[Array, " N"]
     """Health and shield."""
+    shield: Float[Array, " N"]
     ready: Bool[Array, " A"]
     alive: Bool[Array, " N"]
 
@@ -75,6 +63,7 @@ def view_of(fight: Fight, state: BattleState, seen: TimeStep) -> View:
         attacks=seen.avail[:, ATTACK:],
         moves=seen.avail[:, NORTH : WEST + 1],
         strength=state.health + state.shield,
+        shield=state.shield,
         ready=state.cooldown[:A] <= 0,
         alive=alive,
     )
@@ -153,20 +142,15 @@ def flee(fight: Fight, view: View) -> Int[Array, " A"]:
 # The policies
 
 
-def _random(fight: Fight, key: PRNGKeyArray, memory: Any, view: View, seen: TimeStep):
-    scores = jax.random.uniform(key, seen.avail.shape)
-    return memory, jnp.argmax(jnp.where(seen.avail, scores, -1.0), axis=1)
+def _nearest(fight: Fight, view: View) -> Int[Array, " A"]:
+    return attack_nearest(fight, view)
 
 
-def _nearest(fight: Fight, key: PRNGKeyArray, memory: Any, view: View, seen: TimeStep):
-    return memory, attack_nearest(fight, view)
+def _focus(fight: Fight, view: View) -> Int[Array, " A"]:
+    return attack_weakest(fight, view)
 
 
-def _focus(fight: Fight, key: PRNGKeyArray, memory: Any, view: View, seen: TimeStep):
-    return memory, attack_weakest(fight, view)
-
-
-def _kite(fight: Fight, key: PRNGKeyArray, memory: Any, view: View, seen: TimeStep):
+def _kite(fight: Fight, view: View) -> Int[Array, " A"]:
     A = fight.allies
     radius = jnp.asarray(fight.radius[:, 0])
     near = jnp.argmin(view.distance, axis=1)
@@ -177,17 +161,17 @@ def _kite(fight: Fight, key: PRNGKeyArray, memory: Any, view: View, seen: TimeSt
         _weakest(fight, view),
         jnp.where(view.ready & ~can, approach(fight, view), flee(fight, view)),
     )
-    return memory, action
+    return action
 
 
-def _swap(fight: Fight, key: PRNGKeyArray, memory: Any, view: View, seen: TimeStep):
+def _swap(fight: Fight, view: View) -> Int[Array, " A"]:
     A = fight.allies
     strength = jnp.where(view.alive[:A], view.strength[:A], -jnp.inf)
     weak = jnp.max(strength) > strength + 40.0
-    return memory, jnp.where(weak, flee(fight, view), attack_nearest(fight, view))
+    return jnp.where(weak, flee(fight, view), attack_nearest(fight, view))
 
 
-def _kite2(fight: Fight, key: PRNGKeyArray, memory: Any, view: View, seen: TimeStep):
+def _kite2(fight: Fight, view: View) -> Int[Array, " A"]:
     near = jnp.min(view.distance, axis=1)
     can = jnp.any(view.attacks, axis=1)
     x, y, distance = _ahead(fight, view)
@@ -207,7 +191,7 @@ def _kite2(fight: Fight, key: PRNGKeyArray, memory: Any, view: View, seen: TimeS
             jnp.where(near > 5.0, STOP, away),
         ),
     )
-    return memory, action
+    return action
 
 
 class Rests(NamedTuple):
@@ -218,10 +202,9 @@ class Rests(NamedTuple):
     restarts: Int[Array, ""]
 
 
-def _patient(fight: Fight, key: PRNGKeyArray, memory: Rests, view: View, seen: TimeStep):
+def _patient(fight: Fight, memory: Rests, view: View) -> tuple[Rests, Int[Array, " A"]]:
     A = fight.allies
-    alive, mode = view.alive[:A], memory.mode
-    shield = seen_shields(fight, view, seen)
+    alive, mode, shield = view.alive[:A], memory.mode, view.shield[:A]
     alone = jnp.sum(alive) <= 1
     tired = (mode == 0) & (shield < 25.0) & ~alone & (memory.restarts < 2)
     mode = jnp.where(tired, 1, jnp.where((mode == 1) & (shield >= 79.0), 2, mode))
@@ -230,15 +213,6 @@ def _patient(fight: Fight, key: PRNGKeyArray, memory: Rests, view: View, seen: T
     restarts = memory.restarts + again.astype(jnp.int32)
     action = jnp.where(mode == 0, attack_nearest(fight, view), flee(fight, view))
     return Rests(mode, restarts), action
-
-
-def seen_shields(fight: Fight, view: View, seen: TimeStep) -> Float[Array, " A"]:
-    """Each agent's shield, from its own row of the observation."""
-    from coemarl.tasks.battle import contract
-
-    share = seen.observation[:, -1 - contract.kind_bits(fight)]
-    whole = jnp.asarray(fight.shield[: fight.allies, 0])
-    return jnp.where(whole > 0, share * whole, 0.0)
 
 
 # Medivacs, and the dead
@@ -263,42 +237,36 @@ def _healing(fight: Fight, state: BattleState, view: View) -> Int[Array, " A"]:
     return jnp.where(jnp.any(can, axis=1), ATTACK + worst, idle)
 
 
-_WAYS: dict[str, Callable[..., tuple[Any, Array]]] = {
-    "random": _random,
+_WAYS: dict[str, Callable[[Fight, View], Array]] = {
     "nearest": _nearest,
     "focus": _focus,
     "kite": _kite,
     "swap": _swap,
     "kite2": _kite2,
-    "patient": _patient,
 }
 
-NAMES = tuple(_WAYS)
 
+def make_policy(name: str, fight: Fight) -> Act | Remembering:
+    """The policy of that name in a fight."""
+    A = fight.allies
 
-def make_policy(name: str, fight: Fight) -> Scripted:
-    """The policy of that name in a fight; ValueError if there is none."""
-    if name not in _WAYS:
-        raise ValueError(f"no policy '{name}' for battles: there are {', '.join(NAMES)}")
-    way, A = _WAYS[name], fight.allies
-
-    def start() -> Any:
-        if name == "patient":
-            return Rests(jnp.zeros(A, jnp.int32), jnp.int32(0))
-        return ()
-
-    def act(
-        key: PRNGKeyArray, memory: Any, state: BattleState, seen: TimeStep
-    ) -> tuple[Any, Int[Array, " A"]]:
-        view = view_of(fight, state, seen)
-        memory, action = way(fight, key, memory, view, seen)
-        if fight.heals[:A].any() and name != "random":
+    def settled(action: Array, state: BattleState, view: View) -> Int[Array, " A"]:
+        """With what medivacs do, and the dead."""
+        if fight.heals[:A].any():
             action = jnp.where(fight.heals[:A, 0], _healing(fight, state, view), action)
-        return memory, jnp.where(view.alive[:A], action, 0).astype(jnp.int32)
+        return jnp.where(view.alive[:A], action, 0).astype(jnp.int32)
 
-    return Scripted(start, act)
+    def act(key: PRNGKeyArray, state: BattleState, seen: TimeStep) -> Int[Array, " A"]:
+        view = view_of(fight, state, seen)
+        return settled(_WAYS[name](fight, view), state, view)
 
+    def rest(
+        key: PRNGKeyArray, memory: Rests, state: BattleState, seen: TimeStep
+    ) -> tuple[Rests, Int[Array, " A"]]:
+        view = view_of(fight, state, seen)
+        memory, action = _patient(fight, memory, view)
+        return memory, settled(action, state, view)
 
-POLICIES: dict[str, Callable[[Fight], Scripted]] = {
-    name: functools.partial(make_policy, name) for name in NAMES
-}
+    if name == "patient":
+        return Remembering(Rests(jnp.zeros(A, jnp.int32), jnp.int32(0)), rest)
+    return act

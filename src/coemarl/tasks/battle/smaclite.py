@@ -26,7 +26,7 @@ from jaxtyping import Array, Bool, Float, Int
 from coemarl.tasks.battle import combat, terrain
 from coemarl.tasks.battle.avoidance import avoided
 from coemarl.tasks.battle.fight import BattleState, Fight
-from coemarl.tasks.battle.loops import FAR, at, fold, index, least, row, table_at
+from coemarl.tasks.battle.loops import at, fold, index, least, row, table_at
 from coemarl.tasks.battle.orders import Orders
 from coemarl.tasks.battle.units import ENERGY_PER_SECOND, HEAL_PER_SECOND, LOOPS_PER_SECOND
 
@@ -50,7 +50,7 @@ def loop(
     dx, dy = aim_x - state.x, aim_y - state.y
     stands = (aim >= 0) & works & (dx * dx + dy * dy <= reach * reach)
     wish = _wish(fight, state, orders, (aim >= 0, aim_x, aim_y), stands, target)
-    wish = tuple(jnp.where(alive, part, 0.0) for part in wish)
+    wish = (jnp.where(alive, wish[0], 0.0), jnp.where(alive, wish[1], 0.0))
     vx, vy = avoided(fight, state, wish, alive)
     vx, vy = vx / np.float32(LOOPS_PER_SECOND), vy / np.float32(LOOPS_PER_SECOND)
     x, y = terrain.held_inside(
@@ -166,7 +166,7 @@ def _wish(
     target: Int[Array, "N E"],
 ) -> tuple[Array, Array]:
     """The velocities wished for, in cells per second."""
-    A, enemies = fight.allies, fight.enemies
+    enemies = fight.enemies
     has, aim_x, aim_y = aim
     order_x, order_y = (
         jnp.broadcast_to(part, (enemies, part.shape[-1])) for part in _attack_point(fight, state)

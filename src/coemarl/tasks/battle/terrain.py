@@ -83,7 +83,7 @@ def open_cells(terrain: str | Sequence[str]) -> np.ndarray:
         return cells
     if terrain not in TERRAINS:
         raise ValueError(
-            f"no terrain '{terrain}': there are {', '.join(TERRAINS)}, or 32 lines of 32 '.' and '#'"
+            f"no terrain '{terrain}': there are {', '.join(TERRAINS)}, or 32 lines of 32 '.', '#'"
         )
     for (first_y, last_y), (first_x, last_x) in TERRAINS[terrain]:
         cells[first_x : last_x + 1, first_y : last_y + 1] = True
@@ -110,9 +110,7 @@ def is_box(cells: np.ndarray) -> bool:
     return bool(cells[left:right, bottom:top].all())
 
 
-def is_open(
-    cells: np.ndarray, x: Float[Array, "*N"], y: Float[Array, "*N"]
-) -> Bool[Array, "*N"]:
+def is_open(cells: np.ndarray, x: Float[Array, "*N"], y: Float[Array, "*N"]) -> Bool[Array, "*N"]:
     """Whether points lie in open cells, truncated to whole numbers as the original does."""
     column, row = jnp.trunc(x).astype(jnp.int32), jnp.trunc(y).astype(jnp.int32)
     inside = (column >= 0) & (column < SIZE) & (row >= 0) & (row < SIZE)

@@ -1,8 +1,8 @@
 """Kinds of units: one table for each rule set.
 
-`LIBERTY` are the numbers of StarCraft II: Wings of Liberty, which the original's maps fight with, at
-the game's own clock of 16 loops a second. `SMACLITE` are SMAClite's: later weapons, and speeds and
-cooldowns of a clock that runs 1.4 times as fast. Hydralisks, which SMAClite has not, have the
+`LIBERTY` are the numbers of StarCraft II: Wings of Liberty, which the original's maps fight with,
+at the game's own clock of 16 loops a second. `SMACLITE` are SMAClite's: later weapons, and speeds
+and cooldowns of a clock that runs 1.4 times as fast. Hydralisks, which SMAClite has not, have the
 numbers of its source of all others, the ladder game.
 """
 
