@@ -29,9 +29,8 @@ from coemarl.runs import origin
 
 P0S = (0.0, 0.4, 0.8)
 SCALES = (1.0, 0.3, 0.1, 0.03)
-ESTIMATES: tuple[Literal["mean"] | float, ...] = ("mean", 0.01, 0.1)
 HORIZONS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
-"""After how many steps a game is seen; games are one of the last four long."""
+"""After how many steps a game is seen; a game has one of the last four lengths."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +55,26 @@ class Setting:
 
 
 def settings() -> Iterator[Setting]:
-    """The settings in the order in which they are played: the likeliest readings first."""
-    for c, unvisited in itertools.product(SCALES, ("first", "offset")):
-        yield Setting("dep-dep", Rules(c=c, unvisited=unvisited), 200_000)
-        for estimate in ESTIMATES:
-            for learner in ("ind-dep", "ind-ind"):
-                yield Setting(learner, Rules(c, estimate, unvisited), 200_000)
+    """The settings in the order in which they are played: what is most likely meant first."""
+    for unvisited in ("first", "offset"):
+        for c in SCALES:
+            yield Setting("dep-dep", Rules(c=c, unvisited=unvisited), 200_000)
+            yield from independent(c, "mean", unvisited)
+            yield from independent(c, 0.01, unvisited)
     for c in (1.0, 0.3):
-        yield Setting("central", Rules(c=c), 200_000)
-    for rules in (Rules(1.0, "mean"), Rules(0.3, 0.01)):  # is it only a matter of time?
-        for learner in ("dep-dep", "ind-dep", "ind-ind"):
-            yield Setting(learner, rules, 1_000_000)
+        yield Setting("central", Rules(c=c), 100_000)
+    for learner in ("dep-dep", "ind-dep"):  # is it only a matter of time?
+        yield Setting(learner, Rules(), 1_000_000)
+    for c in SCALES:
+        yield from independent(c, 0.1, "first")
+
+
+def independent(
+    c: float, estimate: Literal["mean"] | float, unvisited: Literal["first", "offset"]
+) -> Iterator[Setting]:
+    """The learners whose agents estimate for themselves."""
+    yield Setting("ind-dep", Rules(c, estimate, unvisited), 200_000)
+    yield Setting("ind-ind", Rules(c, estimate, unvisited), 200_000)
 
 
 def key_of(row: dict[str, Any]) -> tuple[Any, ...]:
