@@ -21,7 +21,7 @@ from coemarl.refusal import Refusal, refusing
 
 Config = TypeVar("Config")
 EXAMPLE = "lbf:8x8-2p-2f-coop"
-NAMED = re.compile(r"\w+:|Foraging-")
+NAMED = re.compile(r"[\w.]+:|Foraging-|\S+\.py(:|$)")
 """How a task's name begins."""
 
 
@@ -129,7 +129,7 @@ def split_task(words: list[str]) -> tuple[list[str], str | None]:
 
 def default_folder(config: RunConfig[Any, Any, Any, Any]) -> Path:
     """Where a run goes if nobody says where: runs/TASK/ALGO."""
-    return Path("runs") / re.sub(r"[^\w.-]+", "-", config.task) / config.algo
+    return Path("runs") / re.sub(r"[^\w.-]+", "-", config.task).strip(".-") / config.algo
 
 
 def checked_trainer(config: RunConfig[Any, Any, Any, Any]) -> Any:

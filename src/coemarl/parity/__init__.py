@@ -105,8 +105,7 @@ def live(task_name: str, episodes: int, seed: int = 0) -> list[ParityRow]:
     if episodes < 1:
         raise ValueError(f"{episodes} episodes: at least 1 is compared")
     options = tasks.task_options(task_name)
-    module = tasks.family_of(task_name)[0].__name__
-    family = next(name for name, (path, _) in tasks.FAMILIES.items() if path == module)
+    family = tasks.family_name(task_name)
     if family not in FAMILIES:
         raise ValueError(f"{task_name} has no original to compare with: {', '.join(FAMILIES)} have")
     return importlib.import_module(FAMILIES[family][1]).live(options, episodes, seed)

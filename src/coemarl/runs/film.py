@@ -1,6 +1,5 @@
 """Films of episodes: what the family's view draws, one picture a step, as a GIF."""
 
-import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from coemarl import tasks
 from coemarl.refusal import Refusal
 from coemarl.runs.team import Team
-from coemarl.tasks import FAMILIES, family_name
 from coemarl.training import Watched
 
 HOLD_SECONDS = 1.0
@@ -38,13 +37,12 @@ def caption(watched: Watched, t: int) -> str:
 
 def view_of(task: str, env: Any) -> Callable[[Any, int, str, Any], np.ndarray]:
     """`draw(state, step, caption, actions)` of a task's family; Refusal if it cannot draw here."""
-    place = FAMILIES[family_name(task)][1]
     try:
-        view = importlib.import_module(place)
+        view = tasks.view_of(task)
     except ImportError as error:
-        if getattr(error, "name", None) == place:
-            raise Refusal(f"{task} has no view: nothing can draw it") from None
         raise Refusal(str(error)) from None
+    if view is None:
+        raise Refusal(f"{task} has no view: nothing can draw it")
     shows_actions = "actions" in inspect.signature(view.frame).parameters
 
     def draw(state: Any, step: int, caption: str, actions: Any) -> np.ndarray:
