@@ -113,7 +113,7 @@ def make_play(task: Task) -> Callable[[PRNGKeyArray], Played]:
 
 def check_moments(spec: TaskSpec, seen: TimeStep, active: np.ndarray) -> None:
     """What holds at every moment of an episode."""
-    over = np.asarray(seen.terminated | seen.truncated)
+    over: np.ndarray = np.logical_or(seen.terminated, seen.truncated)
     for name, array in (*seen._asdict().items(), *seen.info.items()):
         if name != "info":
             finite = np.isfinite(np.asarray(array)[active]).all()
