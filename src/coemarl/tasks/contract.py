@@ -118,7 +118,7 @@ def check_moments(spec: TaskSpec, seen: TimeStep, active: np.ndarray) -> None:
         if name != "info":
             finite = np.isfinite(np.asarray(array)[active]).all()
             require(spec, finite, f"{name} is not finite at some moment")
-    choices = np.asarray(seen.avail).any(axis=-1)[active & ~over]
+    choices = np.any(seen.avail, axis=-1)[active & ~over]
     require(spec, choices.all(), "an agent has no legal action at some moment")
     everything = np.asarray(seen.avail)[active & ~over].all()
     kept = everything or not spec.always_available
