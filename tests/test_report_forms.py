@@ -202,24 +202,33 @@ def test_the_tree_has_marl_evals_layout_and_our_numbers(document):
     assert run["step_2"] == {"step_count": 100, "return": [0.5], "length": [50.0]}
     assert run["absolute_metrics"]["return"] == [1.0]
     assert tree["battle"]["3s_vs_5z"]["coe"]["seed_0"]["step_3"]["battle_won"] == [0.9]
-    assert len(notes) == 1  # seeds differ
+    assert [note.split(" of ")[1].split(",")[0] for note in notes] == ["mpe", "battle"]
 
 
-def test_every_run_of_the_tree_is_complete_and_every_value_a_number(document):
+def test_all_runs_of_an_environment_are_alike_and_every_value_is_a_number(document):
     tree, _ = interchange(document.results)
     assert list(tree["mpe"]["sparse-spread"]["qmix"]) == ["seed_0", "seed_2"]
-    text = json.dumps(tree, allow_nan=False)
-    for tasks in json.loads(text).values():
-        for algos in tasks.values():
-            for runs in algos.values():
-                for run in runs.values():
-                    steps = [v for k, v in run.items() if k.startswith("step_")]
-                    counts = [step["step_count"] for step in steps]
-                    assert counts == sorted(counts)
-                    metrics = {k for step in steps for k in step} - {"step_count"}
-                    assert set(run["absolute_metrics"]) == metrics
-                    values = [v for step in steps for k, v in step.items() if k in metrics]
-                    assert all(isinstance(v, list) and len(v) == 1 for v in values)
+    read = json.loads(json.dumps(tree, allow_nan=False))
+    for tasks in read.values():
+        runs = [run for algos in tasks.values() for runs in algos.values() for run in runs.values()]
+        assert len({frozenset(part) - {"step_count"} for run in runs for part in run.values()}) == 1
+        for run in runs:
+            *steps, last = run
+            assert last == "absolute_metrics"
+            counts = [run[step]["step_count"] for step in steps]
+            assert counts == sorted(counts)
+            lists = [v for part in run.values() for k, v in part.items() if k != "step_count"]
+            assert all(isinstance(v, list) and len(v) == 1 for v in lists)
+
+
+def test_a_metric_that_some_runs_lack_is_not_written():
+    lines = [
+        *rows(LBF, "coe", {0: (0, 1, 2)}, **{"eval/extra": 1.0}),
+        *rows("lbf:8x8-2p-2f", "coe", {0: (0, 1, 2)}),
+    ]
+    tree, _ = interchange(of_rows(lines))
+    run = tree["lbf"]["10x10-3p-3f"]["coe"]["seed_0"]
+    assert set(run["step_1"]) == {"step_count", "return", "length"}
 
 
 def test_equal_seeds_and_points_leave_nothing_to_say():

@@ -64,10 +64,11 @@ def summary(document: Document) -> str:
     """What was compared, in a sentence."""
     results = document.results
     ends = [run.end for run in results.runs]
-    seeds = [len(each.seeds) for each in document.made]
+    counts = [len(each.seeds) for each in document.made]
+    seeds = f"{one_or_range(counts)} seed{'' if max(counts) == 1 else 's'} each"
     return (
         f"{plural(len(results.algos), 'algorithm')} on {plural(len(results.tasks), 'task')},"
-        f" {plural(len(results.runs), 'run')}: {one_or_range(seeds)} seeds each,"
+        f" {plural(len(results.runs), 'run')}: {seeds},"
         f" {one_or_range(ends)} environment steps."
     )
 
