@@ -365,6 +365,8 @@ def test_the_best_of_one_is_not_bold():
     line = line_of(rows(LBF, "coe", {0: (0, 1, 2), 1: (0, 1, 1)}))
     assert not line.cells["coe"].best
     assert line.cells["coe"].mark == ""
+    table = make_table(of_rows(rows(LBF, "coe", {0: (0, 1, 2)})), "average", Settings())
+    assert not any("Bold" in words for words in legend(table))
 
 
 @pytest.mark.parametrize(
@@ -427,6 +429,11 @@ def test_points_that_not_all_have_are_left_out_for_all_and_it_is_said():
 def test_unequal_distances_are_said():
     notes = of_rows(rows(LBF, "coe", {0: (0, 1, 2)}, points=(0, 100, 150))).notes
     assert any("not at equal distances" in note for note in notes)
+
+
+def test_a_single_point_is_said():
+    notes = of_rows(rows(LBF, "coe", {0: (0,)}, points=(0,))).notes
+    assert f"{LBF}: there is one evaluation point only, at step 0" in notes
 
 
 def test_seeds_of_different_code_are_said():

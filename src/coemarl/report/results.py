@@ -165,6 +165,8 @@ def points_of(runs: Sequence[Run]) -> tuple[dict[Pair, np.ndarray], dict[Pair, s
         )
     elif len({b - a for a, b in itertools.pairwise(shared)}) > 1:
         notes.append(f"{task}: the points are not at equal distances, and each weighs the same")
+    if len(shared) == 1:
+        notes.append(f"{task}: there is one evaluation point only, at step {shared[0]:,}")
     grids, short = {}, {}
     for algo, end in ends.items():
         mine = [run for run in runs if run.algo == algo and run.end == end]

@@ -222,7 +222,8 @@ def legend(table: Table) -> list[str]:
     correction = ", p corrected by Holm for all tests of this table" if settings.holm else ""
     interval = f"95% interval: {INTERVALS[settings.interval]}"
     said = [f"{table.summary.capitalize()}: {SUMMARIES[table.summary][0]}. {interval}."]
-    said.append("Bold: the best mean of its line.")
+    if any(cell.best for line in table.lines for cell in line.cells.values()):
+        said.append("Bold: the best mean of its line.")
     if "*" in marks:
         test = TEST_NAMES[settings.test]
         said.append(
