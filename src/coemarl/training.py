@@ -6,9 +6,9 @@ counts are changed in place. The host (`coemarl.runs.loop`) calls chunks, and be
 evaluates, writes and saves.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -239,6 +239,7 @@ def zero_sums(parts: Parts) -> Sums:
     )
 
 
+@functools.lru_cache(maxsize=8)
 def loss_shapes(parts: Parts) -> Losses:
     """Which losses an update of these parts tells of, as shapes."""
 
@@ -406,7 +407,7 @@ def make_trainer(config: RunConfig) -> Trainer:
     parts = make_parts(config)
     iteration = make_iteration(parts, config)
 
-    @partial(jax.jit, donate_argnums=0)
+    @functools.partial(jax.jit, donate_argnums=0)
     def loop(state: TrainState, iterations: Int[Array, ""]) -> TrainState:
         return lax.fori_loop(0, iterations, lambda _, state: iteration(state), state)
 

@@ -132,7 +132,7 @@ def make_memory(capacity: int, state_size: int, discount: float) -> EpisodicMemo
             used=write(memory.used, clock),
             clock=clock,
             asked=memory.asked + counted,
-            met=memory.met + counted * known,
+            met=memory.met + (happened & known).astype(jnp.float32),
         ), None
 
     def add(memory: Memory, episodes: Episodes) -> Memory:
