@@ -281,30 +281,54 @@ def check(options: WorldOptions) -> None:
         raise ValueError(f"episode_limit is {options.episode_limit}: it is at least 1 step")
 
 
+def settle(
+    scenario: Scenario, state: ParticleState, actions: Sequence[Int[Array, ""]]
+) -> tuple[ParticleState, Outcome]:
+    """What follows when world agent i does actions[i], and what it is worth."""
+    position, velocity = advance(scenario.world, state, actions)
+    state = state._replace(position=position, velocity=velocity, steps=state.steps + 1)
+    outcome = scenario.outcome(state)
+    return state._replace(successes=state.successes + outcome.success.astype(jnp.int32)), outcome
+
+
+def shown(
+    scenario: Scenario,
+    options: WorldOptions,
+    state: ParticleState,
+    outcome: Outcome,
+    reward: Scalar,
+) -> TimeStep:
+    """What the team is shown in a state, after the step that earned this reward."""
+    team = scenario.controlled
+    observation = jnp.stack([jnp.stack(scenario.observe(state, i)) for i in team])
+    over = (state.successes > 0) & scenario.terminate
+    return TimeStep(
+        observation=observation,
+        state=observation.reshape(-1),
+        avail=jnp.ones((len(team), len(ACTIONS)), bool),
+        reward=reward,
+        terminated=over,
+        truncated=~over & (state.steps >= options.episode_limit),
+        info=outcome.infos | {"successes": state.successes.astype(jnp.float32)},
+    )
+
+
+def team_reward(scenario: Scenario, options: WorldOptions, outcome: Outcome) -> Scalar:
+    """The controlled agents' rewards as one."""
+    summed = total([outcome.rewards[i] for i in scenario.controlled])
+    return summed if options.reward == "sum" else summed / len(scenario.controlled)
+
+
 def make_task(
     name: str, scenario: Scenario, options: WorldOptions, opponent: Opponent | None = None
 ) -> Task:
     """The scenario as a task: the team acts, and an opponent acts for each agent not of it."""
     team, num = scenario.controlled, len(scenario.world.agents)
     others = [i for i in range(num) if i not in team]
-    combine = jnp.sum if options.reward == "sum" else jnp.mean
-
-    def shown(state: ParticleState, outcome: Outcome, reward: Scalar) -> TimeStep:
-        observation = jnp.stack([jnp.stack(scenario.observe(state, i)) for i in team])
-        over = (state.successes > 0) & scenario.terminate
-        return TimeStep(
-            observation=observation,
-            state=observation.reshape(-1),
-            avail=jnp.ones((len(team), len(ACTIONS)), bool),
-            reward=reward,
-            terminated=over,
-            truncated=~over & (state.steps >= options.episode_limit),
-            info=outcome.infos | {"successes": state.successes.astype(jnp.float32)},
-        )
 
     def reset(key: PRNGKeyArray) -> tuple[ParticleState, TimeStep]:
         state = start(scenario.world, key)
-        return state, shown(state, scenario.outcome(state), jnp.float32(0.0))
+        return state, shown(scenario, options, state, scenario.outcome(state), jnp.float32(0.0))
 
     def joint(key: PRNGKeyArray, state: ParticleState, actions: Int[Array, " A"]) -> list:
         everyone = {i: actions[place] for place, i in enumerate(team)}
@@ -318,12 +342,9 @@ def make_task(
     def step(
         key: PRNGKeyArray, state: ParticleState, actions: Int[Array, " A"]
     ) -> tuple[ParticleState, TimeStep]:
-        position, velocity = advance(scenario.world, state, joint(key, state, actions))
-        state = state._replace(position=position, velocity=velocity, steps=state.steps + 1)
-        outcome = scenario.outcome(state)
-        state = state._replace(successes=state.successes + outcome.success.astype(jnp.int32))
-        reward = combine(jnp.stack([outcome.rewards[i] for i in team]))
-        return state, shown(state, outcome, reward)
+        state, outcome = settle(scenario, state, joint(key, state, actions))
+        reward = team_reward(scenario, options, outcome)
+        return state, shown(scenario, options, state, outcome, reward)
 
     example = jax.eval_shape(reset, jax.random.key(0))[1]
     spec = TaskSpec(
