@@ -92,9 +92,10 @@ def _replay_net(file: Path, arrays: dict[str, np.ndarray]) -> ParityRow:
     wanted = {"golden_in": (length, inputs), "golden_logits": (length, 5)}
     for name, shape in (wanted | {"golden_action": (length,)}).items():
         _has_shape(file, name, arrays[name], shape)
-    ours = np.asarray(jax.vmap(functools.partial(frozen.logits, net))(arrays["golden_in"]))
+    seen = jnp.asarray(arrays["golden_in"], jnp.float32)
+    ours = jax.vmap(functools.partial(frozen.logits, net))(seen)
     theirs = arrays["golden_logits"]
-    wrong, error = _differs(ours, theirs, NET_TOLERANCE)
+    wrong, error = _differs(np.asarray(ours), theirs, NET_TOLERANCE)
     best = np.sort(theirs, axis=1)
     clear = best[:, -1] - best[:, -2] > NET_TOLERANCE
     actions = np.asarray(jax.vmap(frozen.best)(ours)) != arrays["golden_action"]
@@ -147,7 +148,8 @@ def _compared(
     else:
         yield "reward", ours["team_reward"], theirs[:, team].sum(1)
     yield "reward", rewards, theirs
-    yield "reward", rewards.sum(1), arrays.get("sum_reward", theirs.sum(1))
+    summed = arrays["sum_reward"] if "sum_reward" in arrays else theirs.sum(1)
+    yield "reward", rewards.sum(1), summed
     yield "end", ours["done"], arrays["done"]
 
 
@@ -274,14 +276,18 @@ def _options_of(file: Path, arrays: dict[str, np.ndarray], agents: int) -> mpe.O
     """The task of a recording, from its arrays and its name."""
     marks = arrays["landmarks"].shape[1]
     sizes = [arrays[f"obs_{i}"].shape[1] for i in range(agents)]
-    known = {"episode_limit": _limit(arrays)}
+    known: dict[str, Any] = {"episode_limit": _limit(arrays)}
     sparse = re.search("sparse", file.stem, re.IGNORECASE) is not None
     hunters = sum(size == max(sizes) for size in sizes)
     options: mpe.Options
     if "goal" in arrays:
         options = adversary.AdversaryOptions(agents=agents - 1, opponent="still", **known)
     elif hunters < agents:
-        numbers = {"predators": hunters, "prey": agents - hunters, "obstacles": marks}
+        numbers: dict[str, Any] = {
+            "predators": hunters,
+            "prey": agents - hunters,
+            "obstacles": marks,
+        }
         options = tag.TagOptions(opponent="still", **numbers, **known)
         options = _sparse(options) if sparse else options
     else:
