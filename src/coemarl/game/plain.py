@@ -69,15 +69,18 @@ class PlainTeam:
             return self.own.mean(name)
         return self.moved.get(name, 0.0)
 
+    def scores(self, node: Node) -> list[float]:
+        """The scores of the next agent's actions."""
+        parent, children = self.counts(node)
+        return [
+            score(self.rules, self.value(node, action), parent, children[action])
+            for action in self.actions
+        ]
+
     def choose(self, draws: Sequence[float]) -> Node:
         node: Node = ()
         for i in range(self.agents):
-            parent, children = self.counts(node)
-            scores = [
-                score(self.rules, self.value(node, action), parent, children[action])
-                for action in self.actions
-            ]
-            node = (*node, best(self.rules, scores, draws[i]))
+            node = (*node, best(self.rules, self.scores(node), draws[i]))
         return node
 
     def observe(self, joint: Node, paid: bool) -> None:
@@ -120,24 +123,31 @@ class PlainCentral:
         self.rules, self.agents, self.actions = rules, agents, actions
         self.visits, self.paid = ([0] * actions**agents for _ in range(2))
 
-    def choose(self, draws: Sequence[float]) -> Node:
-        rules, steps = self.rules, sum(self.visits)
-        scores = [
-            score(rules, paid / visits if visits else 0.0, steps, visits)
+    def scores(self) -> list[float]:
+        """The scores of all joint actions."""
+        steps = sum(self.visits)
+        return [
+            score(self.rules, paid / visits if visits else 0.0, steps, visits)
             for paid, visits in zip(self.paid, self.visits, strict=True)
         ]
-        number, joint = best(rules, scores, draws[0]), ()
+
+    def choose(self, draws: Sequence[float]) -> Node:
+        number, joint = best(self.rules, self.scores(), draws[0]), ()
         for _ in range(self.agents):
             number, action = divmod(number, self.actions)
             joint = (action, *joint)
         return joint
 
-    def observe(self, joint: Node, paid: bool) -> None:
+    def number(self, joint: Node) -> int:
+        """Where a joint action stands, the first agent's action foremost."""
         number = 0
         for action in joint:
             number = number * self.actions + action
-        self.visits[number] += 1
-        self.paid[number] += paid
+        return number
+
+    def observe(self, joint: Node, paid: bool) -> None:
+        self.visits[self.number(joint)] += 1
+        self.paid[self.number(joint)] += paid
 
 
 class PlainUniform:

@@ -77,8 +77,8 @@ def play_block(
     def one(play: Play, at: tuple[Array, Array]) -> tuple[Play, None]:
         t, draws = at
         state, done = step(learner, play.game, play.learner, draws)
-        hit = payoff.is_optimal(play.game, done.actions) & (t < steps)
-        late = hit & (t >= steps - tenth(steps))
+        hit = (payoff.is_optimal(play.game, done.actions) & (t < steps)).astype(jnp.int32)
+        late = jnp.where(t >= steps - tenth(steps), hit, 0)
         return play._replace(learner=state, hits=play.hits + hit, late=play.late + late), None
 
     times = block * BLOCK + jnp.arange(BLOCK, dtype=jnp.int32)
@@ -137,31 +137,35 @@ def compiled(
     return jax.jit(start), jax.jit(advance, donate_argnums=1)
 
 
+@partial(jax.jit, static_argnums=(2, 3, 4))
+def dealt(
+    p0: Array, seed: Array, agents: int, actions: int, blocks: int
+) -> tuple[Game, Float[Array, "K T A+1"]]:
+    """The game of a seed, and all its draws."""
+    game_key, key = jax.random.split(jax.random.key(seed))
+    draws = jax.vmap(partial(draws_of, key, agents=agents))(jnp.arange(blocks, dtype=jnp.int32))
+    return payoff.make_game(game_key, agents, actions, p0), draws
+
+
 @lru_cache(maxsize=32)
-def recorder(
-    name: str, kind: Rules, agents: int, actions: int, steps: int
-) -> Callable[..., tuple[Game, Step]]:
-    """`record(tuning, p0, seed)`: a game and all its steps."""
+def recorder(name: str, kind: Rules, agents: int, actions: int) -> Callable[..., Step]:
+    """`steps(tuning, game, draws)`: all steps of one game, in blocks as the draws are."""
 
-    def record(tuning: Tuning, p0: Array, seed: Array) -> tuple[Game, Step]:
+    def steps(tuning: Tuning, game: Game, draws: Float[Array, "K T A+1"]) -> Step:
         learner = learner_of(name, kind, tuning, agents, actions)
-        play = begin(learner, agents, actions, p0, seed)
+        one = partial(step, learner, game)
+        return lax.scan(partial(lax.scan, one), learner.init(), draws)[1]
 
-        def block(state: LearnerState, b: Array) -> tuple[LearnerState, Step]:
-            draws = draws_of(play.key, b, agents)
-            return lax.scan(partial(step, learner, play.game), state, draws)
-
-        blocks = jnp.arange(-(-steps // BLOCK), dtype=jnp.int32)
-        _, done = lax.scan(block, play.learner, blocks)
-        return play.game, jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:steps], done)
-
-    return jax.jit(record)
+    return jax.jit(steps)
 
 
 def record(name: str, options: GameOptions, p0: float, seed: int) -> tuple[Game, Step]:
     """The game of one seed and all that happened in it; leaves of `Step` have shape (T, ...)."""
-    make = recorder(name, kind_of(options.rules), options.agents, options.actions, options.steps)
-    return make(tuning_of(options.rules), jnp.float32(p0), jnp.int32(seed))
+    sizes = (options.agents, options.actions)
+    blocks = -(-options.steps // BLOCK)
+    game, draws = dealt(jnp.float32(p0), jnp.int32(seed), *sizes, blocks)
+    done = recorder(name, kind_of(options.rules), *sizes)(tuning_of(options.rules), game, draws)
+    return game, jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[: options.steps], done)
 
 
 @dataclass(frozen=True)
