@@ -514,7 +514,13 @@ def test_the_command_prints_tables_and_writes_everything(tmp_path, capsys):
     assert "one seed: no interval" in said.out
     written = {str(p.relative_to(tmp_path / "report")) for p in (tmp_path / "report").rglob("*.*")}
     assert {"report.md", "report.html", "tables.tex", "marl-eval.json"} <= written
-    assert {"curves/all.png", "curves/all.pdf", "curves/battle-3s_vs_5z-won.png"} <= written
+    assert {
+        "over-tasks.png",
+        "over-tasks.pdf",
+        "curves/all.png",
+        "curves/all.pdf",
+        "curves/battle-3s_vs_5z-won.png",
+    } <= written
     assert all(line.startswith("wrote ") for line in said.err.splitlines())
     for name in ("report.md", "report.html", "tables.tex"):
         told = (tmp_path / "report" / name).read_text()

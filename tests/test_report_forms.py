@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from coemarl.report import figures, names
+from coemarl.report import aggregate_figure, figures, names
 from coemarl.report.document import make_document
 from coemarl.report.interchange import interchange
 from coemarl.report.latex import latex
@@ -128,9 +128,7 @@ def test_a_pipe_gets_plain_whole_lines(document):
 
 @pytest.fixture(scope="module")
 def together(document):
-    from matplotlib.figure import Figure
-
-    return figures.together(document, Figure)
+    return figures.together(document)
 
 
 def axes_of(figure, title):
@@ -181,6 +179,15 @@ def test_pictures_say_what_they_are_and_are_the_same_every_time(tmp_path):
         assert COMMIT[:10] in picture.text["Description"]
         assert len(np.unique(np.asarray(picture.convert("L")))) > 20
     assert first[1].read_bytes().startswith(b"%PDF")
+
+
+def test_the_means_and_profiles_of_all_tasks_are_drawn(document):
+    means, profiles = aggregate_figure.drawn(document).axes
+    assert [label.get_text() for label in means.get_yticklabels()] == ["COE", "QMIX"]
+    at = [line.get_xdata()[0] for line in means.get_lines() if len(line.get_xdata()) == 1]
+    assert at == pytest.approx([document.aggregates.means[a].value for a in ("coe", "qmix")])
+    coe = profiles.get_lines()[0]
+    assert coe.get_ydata() == pytest.approx(document.aggregates.profiles["coe"].share)
 
 
 def test_what_is_drawn_is_said_below(document):

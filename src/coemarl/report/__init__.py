@@ -9,5 +9,6 @@
     made.py          how the numbers were made
     document.py      all of it together, computed once
 and one file for each form that it takes: terminal.py, markdown.py, latex.py, figures.py (learning
-curves), page.py (HTML), interchange.py (marl-eval's JSON); write.py writes them.
+curves), aggregate_figure.py, page.py (HTML), interchange.py (marl-eval's JSON); write.py writes
+them.
 """

@@ -5,8 +5,9 @@ colour (told apart by eyes of every kind), dash and marker. Below stands what wa
 was made goes into the file's own description.
 """
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,27 +51,38 @@ INTERVAL_NAMES = {"normal": "1.96 s/√n", "t": "Student's t", "bootstrap": "boo
 
 def pictures(document: Document, folder: Path) -> list[Path]:
     """Write the curves of every task and metric, and all returns together; the paths."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise Refusal("curves need matplotlib: pip install 'coemarl[plots]'") from None
-
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    with matplotlib.rc_context(STYLE):
+    with styled():
         for task in document.results.tasks:
             for metric in drawn_metrics(document, task):
-                figure = Figure(figsize=(COLUMN, 2.75), layout="constrained")
+                figure = figure_of(COLUMN, 2.75)
                 axes = figure.subplots()
                 draw(axes, document, task, metric)
                 axes.set_title(title(task, metric), loc="left", fontweight=weight(task))
                 finish(figure, axes, document, [task], columns=2)
                 name = file_name(task, metric)
                 written += save(figure, folder / name, document)
-        figure = together(document, Figure)
-        written += save(figure, folder / "all", document)
+        written += save(together(document), folder / "all", document)
     return written
+
+
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """Draw in the report's style; Refusal if there is nothing to draw with."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise Refusal("curves need matplotlib: pip install 'coemarl[plots]'") from None
+    with matplotlib.rc_context(STYLE):
+        yield
+
+
+def figure_of(width: float, height: float) -> Any:
+    """An empty figure; sizes in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def drawn_metrics(document: Document, task: str) -> list[str]:
@@ -94,13 +106,13 @@ def weight(task: str) -> str:
     return "bold" if names.is_sparse(task) else "normal"
 
 
-def together(document: Document, figure_type: Any) -> Any:
+def together(document: Document) -> Any:
     """All tasks' returns (and wins) side by side, with one legend."""
     panels = [(t, m) for t in document.results.tasks for m in drawn_metrics(document, t)]
     across = min(ACROSS, len(panels))
     down = math.ceil(len(panels) / across)
     width = PAGE if across > 1 else COLUMN
-    figure = figure_type(figsize=(width, 1.75 * down + 0.75), layout="constrained")
+    figure = figure_of(width, 1.75 * down + 0.75)
     grid = np.atleast_1d(figure.subplots(down, across)).ravel()
     for axes, (task, metric) in zip(grid, panels, strict=False):
         draw(axes, document, task, metric)
@@ -122,16 +134,10 @@ def draw(axes: Any, document: Document, task: str, metric: str) -> None:
         known = [point for point in points if math.isfinite(point.mean)]
         look = document.looks[algo]
         steps = np.asarray([point.step for point in known])
-        style = {
-            "color": names.colour(look),
-            "label": names.algorithm_title(algo),
-            "linestyle": (0, names.dash(look)) if names.dash(look) else "-",
-            "marker": names.marker(look),
-            # Some points only, others on each line, so that lines on top of each other show.
-            "markevery": (position, max(1, len(known) // 6)),
-            "zorder": 3,
-        }
-        axes.plot(steps, [point.mean for point in known], **style)
+        style = line_style(look, position, len(known))
+        axes.plot(
+            steps, [point.mean for point in known], label=names.algorithm_title(algo), **style
+        )
         band = [point for point in known if math.isfinite(point.low)]
         draw_band(axes, band, names.colour(look))
     axes.set_xlabel("environment steps")
@@ -139,6 +145,18 @@ def draw(axes: Any, document: Document, task: str, metric: str) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: quantity(round(value)))
     axes.locator_params(axis="x", nbins=6)
     axes.margins(x=0.02)
+
+
+def line_style(look: int, position: int, points: int) -> dict[str, Any]:
+    """How the line of a look is drawn, the one in that position among others."""
+    return {
+        "color": names.colour(look),
+        "linestyle": (0, names.dash(look)) if names.dash(look) else "-",
+        "marker": names.marker(look),
+        # Some points only, others on each line, so that lines on top of each other show.
+        "markevery": (position, max(1, points // 6)),
+        "zorder": 3,
+    }
 
 
 def draw_band(axes: Any, points: Sequence[Estimate], colour: str) -> None:

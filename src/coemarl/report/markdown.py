@@ -11,8 +11,8 @@ from coemarl.report.table import TEST_NAMES, Cell, Line, Table, legend, number, 
 from coemarl.statistics.aggregates import Aggregate
 
 
-def markdown(document: Document, curves: str | None = None) -> str:
-    """The whole report; `curves` is the picture of all curves, if there is one."""
+def markdown(document: Document, curves: str | None = None, over_tasks: str | None = None) -> str:
+    """The whole report; `curves` and `over_tasks` are the pictures beside it, if there are any."""
     parts = [f"# {document.title}", summary(document)]
     for table in document.tables:
         parts += [f"## {table.title}", *table_part(table)]
@@ -21,6 +21,8 @@ def markdown(document: Document, curves: str | None = None) -> str:
         parts += ["## Learning curves", f"![learning curves]({curves})"]
     parts += ["## Tests against the best", tests_part(document.tables)]
     parts += ["## Over all tasks", *aggregates_part(document.aggregates)]
+    if over_tasks:
+        parts.append(f"![interquartile means and performance profiles]({over_tasks})")
     parts += ["## Steps to a return", arrivals_part(document)]
     parts += ["## How it was made", *made_part(document)]
     return "\n\n".join(parts) + "\n"

@@ -4,6 +4,7 @@ report.md        everything but the hover values
 report.html      one page with everything, for a browser, without a network
 tables.tex       the tables, to be \\input
 curves/*.png     learning curves of each task, and of all; *.pdf likewise
+over-tasks.png   interquartile means and performance profiles; .pdf likewise
 marl-eval.json   the numbers, in marl-eval's layout
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from coemarl.refusal import Refusal
+from coemarl.report.aggregate_figure import picture
 from coemarl.report.document import Document
 from coemarl.report.figures import pictures
 from coemarl.report.interchange import interchange
@@ -27,13 +29,17 @@ def write(document: Document, folder: Path) -> list[Path]:
     tree, said = interchange(document.results)
     document = dataclasses.replace(document, notes=(*document.notes, *said))
     texts: dict[str, Callable[[], str]] = {
-        "report.md": lambda: markdown(document, "curves/all.png"),
+        "report.md": lambda: markdown(
+            document, "curves/all.png", over_tasks[0].name if over_tasks else None
+        ),
         "tables.tex": lambda: latex(document),
         "marl-eval.json": lambda: json.dumps(tree, allow_nan=False) + "\n",
         "report.html": lambda: page(document),
     }
     try:
         written = pictures(document, folder / "curves")
+        over_tasks = picture(document, folder / "over-tasks")
+        written += over_tasks
         for name, text in texts.items():
             write_text(folder / name, text())
             written.append(folder / name)

@@ -312,7 +312,7 @@ function panel(task) {
 }
 
 function curveSection() {
-  const words = `Mean over seeds; the band is the 95% interval (${DATA.interval}), and there is none where there is one seed. Point at a curve for its numbers.`;
+  const words = `Mean over the seeds that are there at each point; the band is the 95% interval (${DATA.interval}), and there is none where there is one seed. Point at a curve for its numbers.`;
   return section("Learning curves", el("p", { class: "words" }, words), key(algos().map((algo) => algo.id)), el("div", { class: "panels" }, tasks().map(panel)));
 }
 
