@@ -1,11 +1,13 @@
 """Studies driven for real, by processes that are killed for real: no row is lost, none doubled."""
 
+import contextlib
 import json
 import os
 import random
 import signal
 import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,11 @@ algo = "qmix"
 """
 ROWS = 21
 """Of each run."""
+
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="finds the processes to kill in /proc"
+)
 
 
 @pytest.fixture(scope="module")
@@ -90,11 +97,14 @@ class Driving:
             else:
                 self.said.append(line)
 
-    def workers(self) -> list[int]:
-        """The processes that train now."""
-        pid = self.process.pid
-        children = Path(f"/proc/{pid}/task").glob("*/children")
-        return [int(word) for path in children for word in path.read_text().split()]
+    def workers(self, title: str = "coemarl") -> list[int]:
+        """The processes of this driver, however far down, that have such a command line."""
+        found = []
+        for pid in descendants(self.process.pid):
+            with contextlib.suppress(OSError):  # it is gone by now
+                if title in Path(f"/proc/{pid}/cmdline").read_text():
+                    found.append(pid)
+        return found
 
     def end(self) -> int:
         """Hear the rest; the exit status."""
@@ -111,6 +121,16 @@ class Driving:
             if number == 0:
                 return
         raise AssertionError(f"ended before that row: {self.said}")
+
+
+def descendants(pid: int) -> list[int]:
+    """Children of a process, and theirs."""
+    found = []
+    with contextlib.suppress(OSError):
+        for path in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, path.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
 
 
 def test_rows_of_a_study(undisturbed: Path):
@@ -137,7 +157,7 @@ def test_a_store_that_was_lost_comes_back_from_the_runs(undisturbed: Path):
     assert results(undisturbed) == before
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc to find workers")
+@needs_proc
 def test_workers_and_driver_killed_at_random(tiny: Path, undisturbed: Path):
     out = tiny.parent / "killed"
     draw = random.Random(7)
@@ -168,4 +188,29 @@ def test_a_study_is_stopped_and_goes_on(tiny: Path, undisturbed: Path):
     assert "go on with: coe study run" in "".join(driving.said)
     assert 5 <= len(results(out)) < 2 * ROWS
     assert main(["study", "run", str(out), "--progress", "none"]) == 0
+    same(out, undisturbed)
+
+
+@needs_proc
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+def test_a_worker_of_a_local_ray_is_killed(tiny: Path, undisturbed: Path):
+    out = tiny.parent / "ray"
+    driving = Driving(str(tiny), "--out", str(out), "--on", "ray", "--workers", "2")
+    driving.until_row(6)
+    os.kill(driving.workers("ray::train")[0], signal.SIGKILL)
+    assert driving.end() == 0, driving.said
+    same(out, undisturbed)
+    assert '"died"' in (out / "events.jsonl").read_text()
+
+
+@pytest.mark.skipif(find_spec("submitit") is None, reason="submitit is not installed")
+def test_jobs_of_submitits_local_executor(tiny: Path, undisturbed: Path):
+    out = tiny.parent / "slurm"
+    words = (str(tiny), "--out", str(out), "--on", "slurm", "--slurm", "cluster=local")
+    driving = Driving(*words)
+    driving.until_row(4)
+    driving.process.send_signal(signal.SIGINT)
+    assert driving.end() == 130, driving.said
+    driving = Driving(*words)
+    assert driving.end() == 0, driving.said
     same(out, undisturbed)

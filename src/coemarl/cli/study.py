@@ -55,6 +55,11 @@ class RunOptions:
     """Where: processes on this machine, a Ray cluster, or Slurm."""
     workers: int | None = None
     """Runs at once. None: one a core; on a cluster what it has."""
+    address: str | None = None
+    """Of the Ray cluster to join ("auto": the one here). None: one is started on this machine."""
+    slurm: tuple[str, ...] = ()
+    """Options of Slurm's jobs as submitit names them, such as timeout_min=600 mem_gb=4
+    slurm_partition=cpu. cluster=local tries it without Slurm."""
     retries: int = 3
     """How often a run that died without getting any further is tried again."""
     progress: Literal["auto", "json", "none"] = "auto"
@@ -141,7 +146,7 @@ def run_study(words: list[str]) -> int:
         driver = drivers.Driver(
             place=place,
             work=drivers.Work(runs),
-            where=place_of(options, runs),
+            where=place_of(options, runs, out),
             store=Store(place.rows),
             tell=tell,
             cost=measure.costs(runs),
@@ -157,10 +162,30 @@ def check_options(options: RunOptions) -> None:
         raise Refusal(f"--workers is {options.workers}: it must be above 0")
     if options.retries < 0:
         raise Refusal(f"--retries is {options.retries}: it must not be negative")
+    if options.address is not None and options.on != "ray":
+        raise Refusal("--address is of a Ray cluster: say --on ray, or leave it out")
+    if options.slurm and options.on != "slurm":
+        raise Refusal("--slurm has options of Slurm's jobs: say --on slurm, or leave it out")
 
 
-def place_of(options: RunOptions, runs: "list[Run]") -> "Place":
+def pair_of(word: str) -> tuple[str, str]:
+    """NAME=VALUE as name and value."""
+    name, equals, value = word.partition("=")
+    if not (name and equals):
+        raise Refusal(f"--slurm {word} says nothing: write NAME=VALUE, such as timeout_min=600")
+    return name, value
+
+
+def place_of(options: RunOptions, runs: "list[Run]", out: Path) -> "Place":
     """The place that the options say."""
+    if options.on == "ray":
+        from coemarl.studies.places.ray import make_ray
+
+        return make_ray(options.address, options.workers)
+    if options.on == "slurm":
+        from coemarl.studies.places.slurm import make_slurm
+
+        return make_slurm(out, dict(pair_of(word) for word in options.slurm), options.workers)
     from coemarl.studies.places import local
 
     return local.make_local(fitting_workers(options.workers, runs))

@@ -99,6 +99,10 @@ class Driver:
             if folders.is_locked(there.path / "lock"):  # by a child of a driver that was killed
                 continue
             self.waiting.remove(job)
+            if folders.is_complete(self.place, job.run):  # somebody else has ended it meanwhile
+                folders.publish(self.place, self.store, job.run)
+                self.end(job.run, "done")
+                return True
             folders.made(self.place, job.run)
             job.mark = self.mark_of(job.run)
             self.going[job.run.name] = job

@@ -195,6 +195,12 @@ def publish(place: StudyFolder, into: Store, run: Run) -> list[Row]:
     return rows
 
 
+def run_in(place: StudyFolder, there: RunFolder) -> Run:
+    """The run that lies in a folder of the study."""
+    label = there.path.relative_to(place.path / "runs").parts[1]
+    return Run(label, folder.read_config(there))
+
+
 def last_boundary(rows: list[Row]) -> int:
     """Of a run's newest row; -1 if it has none."""
     return rows[-1]["boundary"] if rows else -1
