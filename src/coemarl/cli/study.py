@@ -123,33 +123,30 @@ def loaded(part: PartOptions) -> "tuple[Study, str, Path]":
     return found, path.read_text(encoding="utf-8"), part.out or here or Path("studies") / found.name
 
 
-def chosen_runs(study: "Study", part: PartOptions) -> "list[Run]":
-    """The runs of the part of a study, all of them possible."""
-    from coemarl.studies import runs
-
-    return runs.expand(study, runs.select(study, part.tasks, part.algos))
-
-
 def run_study(words: list[str]) -> int:
     """`coe study run`."""
     options = parse(RunOptions, words, "study run")
     check_options(options)
     study, text, out = loaded(options.part)
-    runs = chosen_runs(study, options.part)
+    from coemarl.refusal import refusing
     from coemarl.runs import loop
     from coemarl.studies import driver as drivers
-    from coemarl.studies import folder, measure, overview
+    from coemarl.studies import folder, measure, overview, runs, todo
     from coemarl.studies.store import Store
 
+    chosen = runs.select(study, options.part.tasks, options.part.algos)
+    with refusing():
+        planned = todo.planned(study, chosen)
     place = folder.opened(out, study, text)
     with folder.locked(place), loop.listening() as stop, overview.shown(options.progress) as tell:
+        where = place_of(options, planned, out)
         driver = drivers.Driver(
             place=place,
-            work=drivers.Work(runs),
-            where=place_of(options, runs, out),
+            work=todo.work_of(study, chosen, place, where.slots),
+            where=where,
             store=Store(place.rows),
             tell=tell,
-            cost=measure.costs(runs),
+            cost=measure.costs(planned),
             retries=options.retries,
         )
         outcomes = drivers.drive(driver, stop)
@@ -232,8 +229,12 @@ def dry_run(words: list[str]) -> int:
     """`coe study dry-run`."""
     options = parse(DryRunOptions, words, "study dry-run")
     study, _, _ = loaded(options.part)
-    runs = chosen_runs(study, options.part)
-    from coemarl.studies import measure
+    from coemarl.refusal import refusing
+    from coemarl.studies import measure, todo
+    from coemarl.studies.runs import select
+
+    with refusing():
+        runs = todo.planned(study, select(study, options.part.tasks, options.part.algos))
 
     def tell(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -301,11 +302,12 @@ def status(words: list[str]) -> int:
     study, _, out = loaded(options.part)
     if not out.is_dir():
         raise Refusal(f"no folder {out}: 'coe study run {options.part.study}' makes it")
-    runs = chosen_runs(study, options.part)
-    from coemarl.studies import overview
+    from coemarl.studies import overview, todo
     from coemarl.studies.folder import StudyFolder
+    from coemarl.studies.runs import select
 
     place = StudyFolder(out)
+    runs = todo.shown_runs(study, select(study, options.part.tasks, options.part.algos), place)
     if options.json:
         print(json.dumps(overview.of_folder(place, runs).as_words()))
     elif options.once or not sys.stdout.isatty():

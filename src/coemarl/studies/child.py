@@ -61,8 +61,8 @@ def gone(complete: bool, why: str | None) -> Event:
     return {"event": "gone", "complete": complete, "why": why}
 
 
-def start(run: Path, core: int | None = None, keep: int = 2) -> Child:
-    """A child that trains the run in a folder, on that core if one is named."""
+def start(run: Path, keep: int = 2) -> Child:
+    """A child that trains the run in a folder."""
     words: list[Any] = [*machine.THIS_PROGRAM, "train", "--resume", str(run)]
     process = subprocess.Popen(
         [*words, "--progress", "json", "--keep", str(keep)],
@@ -75,6 +75,4 @@ def start(run: Path, core: int | None = None, keep: int = 2) -> Child:
         process_group=0 if os.name == "posix" else None,
         env={"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **os.environ},
     )
-    if core is not None:
-        os.sched_setaffinity(process.pid, {core})
     return Child(process)

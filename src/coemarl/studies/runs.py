@@ -116,13 +116,7 @@ def expand(
 ) -> list[Run]:
     """The runs of chosen entries on chosen tasks; Refusal names all that is wrong."""
     chosen = list(chosen)
-    absent = dict.fromkeys(e.algo for e, _ in chosen if not is_algorithm(e.algo))
-    if absent:
-        there = ", ".join(ALGORITHMS)
-        raise Refusal(
-            f"study {study.name} cannot run: no algorithm {', '.join(absent)}; there are {there}"
-            " (--algos takes a part of the study)"
-        )
+    check_algorithms(study, chosen)
     return checked(
         study,
         (
@@ -131,6 +125,15 @@ def expand(
             for seed in seeds or study.seeds
         ),
     )
+
+
+def check_algorithms(study: Study, chosen: Iterable[tuple[Entry, str]]) -> None:
+    """Refuse entries of algorithms that there are not."""
+    if absent := dict.fromkeys(e.algo for e, _ in chosen if not is_algorithm(e.algo)):
+        raise Refusal(
+            f"study {study.name} cannot run: no algorithm {', '.join(absent)}; there are"
+            f" {', '.join(ALGORITHMS)} (--algos takes a part of the study)"
+        )
 
 
 def checked(study: Study, makers: Iterable[tuple[str, Callable[[], Config]]]) -> list[Run]:

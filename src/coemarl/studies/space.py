@@ -1,12 +1,12 @@
 """What a search tries for an entry: a space of points, each some options with their values.
 
-    space = "paper"                                    a preset's own space of the algorithm
+space = "paper"                                    a preset's own space of the algorithm
 
-    [entries.space]                                    a grid: every combination
-    "learner.learning_rate" = [1e-4, 3e-4]
-    "explorer.c_act" = [0.0, 0.01]
+[entries.space]                                    a grid: every combination
+"learner.learning_rate" = [1e-4, 3e-4]
+"explorer.c_act" = [0.0, 0.01]
 
-    space = [{ ... }, { ... }]                         several grids: all points of each
+space = [{ ... }, { ... }]                         several grids: all points of each
 """
 
 import itertools

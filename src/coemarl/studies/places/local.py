@@ -1,9 +1,11 @@
-"""This machine: a process for each run, one core and one thread each."""
+"""This machine: a process of one thread for each run, as many as there are cores.
 
-import os
+Which core a process has is left to the system: bound to one, a run would starve beside somebody
+else's work there while another core is idle.
+"""
+
 import queue
 import threading
-from collections import deque
 
 from coemarl.runs import machine
 from coemarl.runs.folder import RunFolder
@@ -16,14 +18,11 @@ from coemarl.studies.places.place import Heard, Place
 def make_local(workers: int | None = None) -> Place:
     """So many runs at once (one a core if not said) as children of this process."""
     slots = workers or machine.cores()
-    free: deque[int | None] = deque(cores_for(slots))
     told: queue.SimpleQueue[tuple[str, Event]] = queue.SimpleQueue()
-    going: dict[str, tuple[Child, int | None]] = {}
+    going: dict[str, Child] = {}
 
     def start(name: str, run: RunFolder) -> None:
-        core = free.popleft()
-        begun = child.start(run.path, core)
-        going[name] = begun, core
+        begun = going[name] = child.start(run.path)
 
         def listen() -> None:
             for event in begun.events():
@@ -41,11 +40,11 @@ def make_local(workers: int | None = None) -> Place:
             pass
         for name, event in heard:
             if event["event"] == "gone":
-                free.append(going.pop(name)[1])
+                del going[name]
         return heard
 
     def close() -> None:
-        for each, _ in going.values():
+        for each in going.values():
             each.kill()
         going.clear()
 
@@ -54,13 +53,6 @@ def make_local(workers: int | None = None) -> Place:
         slots=slots,
         start=start,
         hear=hear,
-        stop=lambda name: going[name][0].stop() if name in going else None,
+        stop=lambda name: going[name].stop() if name in going else None,
         close=close,
     )
-
-
-def cores_for(slots: int) -> list[int | None]:
-    """A core for each slot where there are as many; else the system shall choose."""
-    if slots != machine.cores() or not hasattr(os, "sched_setaffinity"):
-        return [None] * slots
-    return [*sorted(os.sched_getaffinity(0))]
