@@ -261,8 +261,8 @@ def with_played(sums: Sums, played: Played) -> Sums:
     )
 
 
-def make_init(parts: Parts, config: RunConfig) -> Callable[[], TrainState]:
-    """The state at step 0, the explorer calibrated where it wants to be."""
+def make_init(parts: Parts) -> Callable[[int], TrainState]:
+    """`init(seed)`: the state at step 0, the explorer calibrated where it wants to be."""
 
     def init(key: PRNGKeyArray) -> TrainState:
         learner_key, explorer_key, play_key, key = jax.random.split(key, 4)
@@ -281,7 +281,7 @@ def make_init(parts: Parts, config: RunConfig) -> Callable[[], TrainState]:
         )
 
     compiled = jax.jit(init)
-    return lambda: compiled(jax.random.key(config.seed))
+    return lambda seed: compiled(jax.random.key(seed))
 
 
 def random_states(task: Task, key: PRNGKeyArray, wanted: int) -> Float[Array, "N S"]:
@@ -310,14 +310,17 @@ def random_states(task: Task, key: PRNGKeyArray, wanted: int) -> Float[Array, "N
     return jax.vmap(one)(jax.random.split(key, wanted))
 
 
-def make_evaluate(parts: Parts, config: RunConfig) -> Callable[[TrainState], dict[str, float]]:
-    """`Trainer.evaluate`."""
-    episodes = config.evaluation.episodes
-    rollout = make_rollout(parts.task, parts.utility, greedy(parts.utility), episodes)
+def make_evaluation(
+    parts: Parts, config: RunConfig
+) -> Callable[[TrainState, int], dict[str, float]]:
+    """`evaluation(state, seed)`: `Trainer.evaluate` of the run with that seed."""
+    rollout = make_rollout(
+        parts.task, parts.utility, greedy(parts.utility), config.evaluation.episodes
+    )
 
     @jax.jit
-    def play(utility: Any, steps: Int[Array, ""]) -> dict[str, Array]:
-        stream = jax.random.fold_in(jax.random.key(config.seed), EVALUATION_STREAM)
+    def play(utility: Any, key: PRNGKeyArray, steps: Int[Array, ""]) -> dict[str, Array]:
+        stream = jax.random.fold_in(key, EVALUATION_STREAM)
         _, played = rollout(utility, (), jax.random.fold_in(stream, steps), steps)
         lengths = played.episodes.length.astype(jnp.float32)
         return {
@@ -327,13 +330,12 @@ def make_evaluate(parts: Parts, config: RunConfig) -> Callable[[TrainState], dic
             **{f"eval/{name}": values.mean() for name, values in played.info.items()},
         }
 
-    def evaluate(state: TrainState) -> dict[str, float]:
-        return {
-            name: float(value)
-            for name, value in play(state.learner.online.utility, state.steps).items()
-        }
+    def evaluation(state: TrainState, seed: int) -> dict[str, float]:
+        # The key is an argument: runs that differ in their seed alone share their programs.
+        values = play(state.learner.online.utility, jax.random.key(seed), state.steps)
+        return {name: float(value) for name, value in values.items()}
 
-    return evaluate
+    return evaluation
 
 
 def make_read_metrics(
@@ -388,7 +390,7 @@ def make_episode(parts: Parts) -> Callable[[TrainState, int], Watched]:
 
 def make_plan(parts: Parts, config: RunConfig) -> Plan:
     """What `init` will allocate, by part."""
-    shapes = jax.eval_shape(make_init(parts, config))
+    shapes = jax.eval_shape(lambda: make_init(parts)(config.seed))
     size = lambda tree: sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))  # noqa: E731
     learner = size(shapes.learner)
     weights = sum(leaf.size for leaf in jax.tree.leaves(shapes.learner.online))
@@ -406,6 +408,7 @@ def make_trainer(config: RunConfig) -> Trainer:
     be."""
     parts = make_parts(config)
     iteration = make_iteration(parts, config)
+    init, evaluation = make_init(parts), make_evaluation(parts, config)
 
     @functools.partial(jax.jit, donate_argnums=0)
     def loop(state: TrainState, iterations: Int[Array, ""]) -> TrainState:
@@ -416,9 +419,9 @@ def make_trainer(config: RunConfig) -> Trainer:
         spec=parts.task.spec,
         plan=make_plan(parts, config),
         parts=parts,
-        init=make_init(parts, config),
+        init=lambda: init(config.seed),
         advance=lambda state, n: loop(state, jnp.int32(n)),
-        evaluate=make_evaluate(parts, config),
+        evaluate=lambda state: evaluation(state, config.seed),
         read_metrics=make_read_metrics(parts),
         episode=make_episode(parts),
     )

@@ -47,7 +47,10 @@ class TrainOptions(Generic[Config]):
     preset: str | None = None
     """Values to start from, by name; `coe list presets` shows them. Later words win."""
     seeds: tuple[int, ...] = ()
-    """Several seeds, each a run of its own in OUT/seed-S, as processes of one core each."""
+    """Several seeds, each a run of its own in OUT/seed-S."""
+    seeds_as: Literal["processes", "vmap"] = "processes"
+    """Several seeds as processes of one core each, or as one program over all of them, which is
+    for accelerators: on a processor it is slower than one after another."""
     out: Path | None = None
     """The folder to make. None: runs/TASK/ALGO, and in it seed-S."""
     resume: Path | None = None
@@ -86,6 +89,10 @@ def run(words: list[str]) -> int:
     for path in runs:
         folder.check_free(path)
     made = [folder.create(path, configs.to_json(each)) for path, each in runs.items()]
+    if options.seeds_as == "vmap":
+        from coemarl.runs import lanes
+
+        lanes.mark(made, options.seeds)
     return train_all(made, base, options.show)
 
 
@@ -132,18 +139,19 @@ def default_folder(config: RunConfig[Any, Any, Any, Any]) -> Path:
     return Path("runs") / re.sub(r"[^\w.-]+", "-", config.task).strip(".-") / config.algo
 
 
-def checked_trainer(config: RunConfig[Any, Any, Any, Any]) -> Any:
-    """The trainer of a config, refused if it makes no sense or does not fit into memory."""
+def checked_trainer(config: RunConfig[Any, Any, Any, Any], lanes: int = 1) -> Any:
+    """The trainer of a config, refused if it makes no sense or does not fit into memory, so many
+    times as it has lanes."""
     from coemarl.runs import machine
     from coemarl.runs.progress import bytes_of
     from coemarl.training import make_trainer
 
     with refusing():
         trainer = make_trainer(config)
-    free = machine.memory()
-    if free is not None and trainer.plan.total_bytes > free:
+    free, needed = machine.memory(), lanes * trainer.plan.total_bytes
+    if free is not None and needed > free:
         raise Refusal(
-            f"this run needs {bytes_of(trainer.plan.total_bytes)} and {bytes_of(free)} are free:"
+            f"this run needs {bytes_of(needed)} and {bytes_of(free)} are free:"
             " lower --replay.capacity, or choose --replay.dtype float16"
         )
     return trainer
@@ -168,6 +176,13 @@ def resume(options: ResumeOptions) -> int:
     if below:
         return train_all(below, path, options.show)
     run = folder.existing(path)
+    from coemarl.runs import lanes
+
+    if others := lanes.together(run):
+        raise Refusal(
+            f"{path} trains as one program with seeds {', '.join(map(str, others))}:"
+            f" --resume {path.parent}"
+        )
     return finish(
         [train_here(checked_trainer(folder.read_config(run)), run, options.show)], options.show
     )
@@ -185,13 +200,39 @@ def train_here(trainer: Any, run: Any, show: ShowOptions) -> dict[str, Any]:
 
 def train_all(runs: list[Any], base: Path, show: ShowOptions) -> int:
     """Train several runs, and say once how to go on with those that are not complete."""
-    from coemarl.runs import progress, seeds
+    from coemarl.runs import lanes, progress, seeds
 
-    summaries = seeds.train_all(runs, show.progress, show.keep)
+    if any(lanes.together(run) for run in runs):
+        summaries = train_stacked(runs, base, show)
+    else:
+        summaries = seeds.train_all(runs, show.progress, show.keep)
     status = finish(summaries, show)
     if status and show.progress == "auto":
         print(f"go on with all of them: {progress.going_on(str(base))}", file=sys.stderr)
     return status
+
+
+def train_stacked(runs: list[Any], base: Path, show: ShowOptions) -> list[dict[str, Any]]:
+    """Train the seeds in a folder as one program; their summaries in order."""
+    from coemarl.runs import folder, lanes, loop, table
+    from coemarl.stacked import make_stack
+
+    found = {folder.read_config(run).seed: run for run in runs}
+    wanted = lanes.together(runs[0])
+    if set(found) != set(wanted) or any(lanes.together(run) != wanted for run in runs):
+        raise Refusal(
+            f"{base} holds seeds {', '.join(map(str, sorted(found)))}, and those that train as one"
+            f" program are {', '.join(map(str, wanted))}: resume the folder of these alone"
+        )
+    ordered = [found[seed] for seed in wanted]
+    config = folder.read_config(ordered[0])
+    trainer = checked_trainer(config, len(wanted))
+    with (
+        loop.listening() as stop,
+        table.several(show.progress, [r.path.name for r in ordered]) as (report),
+    ):
+        stack = make_stack(trainer, wanted)
+        return lanes.train(stack, ordered, report, stop, show.keep)
 
 
 def finish(summaries: list[dict[str, Any]], show: ShowOptions) -> int:
