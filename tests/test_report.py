@@ -141,6 +141,23 @@ def test_variants_of_an_algorithm_are_told_apart_and_the_papers_is_plain():
     assert names.algorithm_title("qmix lr=0.0003") == "QMIX (lr=0.0003)"
 
 
+def test_a_studys_label_and_a_run_of_that_name_with_other_options_are_not_one():
+    lines = [
+        *rows(LBF, "emc", {0: (0, 1, 2)}, algorithm="emc", options={"learner.learning_rate": 0.1}),
+        *rows(LBF, "emc", {1: (0, 1, 2)}, options={"learner.learning_rate": 0.2}),
+    ]
+    assert of_rows(lines).algos == ("emc lr=0.1", "emc lr=0.2")
+
+
+def test_two_runs_with_one_seed_that_were_evaluated_differently_are_refused():
+    lines = [
+        *rows(LBF, "coe", {0: (0, 1, 2)}),
+        *rows(LBF, "coe", {0: (0, 1, 3)}, options={"evaluation.episodes": 5}),
+    ]
+    with pytest.raises(Refusal, match="seed 0 that differ in how they were evaluated"):
+        of_rows(lines)
+
+
 def test_the_same_options_on_every_run_make_no_variant():
     lines = rows(LBF, "coe", {0: (0, 1, 2)}, options={"learner.learning_rate": 3e-4})
     assert of_rows(lines).algos == ("coe",)

@@ -130,17 +130,17 @@ def runs_of(rows: Sequence[Row]) -> list[Run]:
 
     found: dict[tuple[str, str, int], dict[int, Row]] = defaultdict(dict)
     for (task, algo), its_rows in places.items():
-        options = [own_options(row) for row in its_rows]
+        options = [names.split(row.get("options") or {})[1] for row in its_rows]
         labels = names.labels(algo, options, names.paper_values(algo, its_rows[0]["task"]))
         for row, each in zip(its_rows, options, strict=True):
-            found[task, labels[names.identity(each)], row["seed"]][row["boundary"]] = row
+            run = found[task, labels[names.identity(each)], row["seed"]]
+            if row["boundary"] in run:
+                raise Refusal(
+                    f"there are two runs of {algo} on {task} with seed {row['seed']} that differ in"
+                    " how they were evaluated: report them apart"
+                )
+            run[row["boundary"]] = row
     return [Run(*key, dict(sorted(each.items()))) for key, each in found.items()]
-
-
-def own_options(row: Row) -> dict[str, Any]:
-    """The options that may tell a row's algorithm from others of its name. A study's labels tell
-    them apart already."""
-    return {} if "algorithm" in row else names.split(row.get("options") or {})[1]
 
 
 def points_of(runs: Sequence[Run]) -> tuple[dict[Pair, np.ndarray], dict[Pair, str], list[str]]:
