@@ -123,6 +123,16 @@ def test_a_pipe_gets_plain_whole_lines(document):
     assert "- QMIX on Sparse Spread: seed 1 incomplete: left out" in told
 
 
+def test_a_narrow_terminal_gets_several_tables_and_every_number_whole(document):
+    stream = io.StringIO()
+    show(document, stream, width=60)
+    told = stream.getvalue()
+    assert "…" not in told
+    assert told.count("LBF 10x10-3p-3f, 200 steps") == 6  # three parts of two tables
+    for number in ("0.43 ± 0.07", "0.40 ± 0.00*", "0.10 ± 0.04", "0.71 ± 0.05", "0.49 ± 0.01"):
+        assert number in told
+
+
 # Pictures
 
 
