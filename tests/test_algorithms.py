@@ -49,9 +49,11 @@ def tiny(task: str, algo: str, **changes: Any) -> Trainer:
     [(task, algo) for task in FAMILIES for algo in PAPERS]
     + [(next(iter(FAMILIES)), algo) for algo in MIXERS],
 )
-def test_it_trains_saves_resumes_and_evaluates(task: str, algo: str, tmp_path: Path) -> None:
+def test_it_trains_saves_resumes_and_evaluates(
+    task: str, algo: str, tmp_path: Path, **changes: Any
+) -> None:
     """Taken up from a file in the middle, a run ends in the same bytes as one undisturbed."""
-    trainer = tiny(task, algo)
+    trainer = tiny(task, algo, **changes)
     before = trainer.init()
     weights = raw(before.learner.online)
     middle = trainer.advance(before, 4)
@@ -68,6 +70,12 @@ def test_it_trains_saves_resumes_and_evaluates(task: str, algo: str, tmp_path: P
     assert np.isfinite(metrics["eval/return"])
     rows, _ = trainer.read_metrics(whole)
     assert all(np.isfinite(value) for value in rows.values()), rows
+
+
+def test_coe_counts_by_coin_flips_too(tmp_path: Path) -> None:
+    test_it_trains_saves_resumes_and_evaluates(
+        "lbf:5x5-2p-1f", "coe", tmp_path, explorer__counts__kind="coin-flip", explorer__c_rew=0.1
+    )
 
 
 def test_every_algorithm_is_tried() -> None:

@@ -15,5 +15,7 @@ if wished. To a record the command adds where it was made: `benchmark`, `command
 BENCHMARKS = {
     "tasks": ("coemarl.bench.tasks", "steps of environments a second, beside the originals"),
     "learner": ("coemarl.bench.learner", "the training iteration, beside the bound of the core"),
+    "algorithms": ("coemarl.bench.algorithms", "an iteration of each algorithm, beside QMIX's"),
+    "counts": ("coemarl.bench.counts", "memory, cost and error of the kinds of counts"),
     "game": ("coemarl.bench.game", "joint actions a second in the game, beside a plain loop"),
 }

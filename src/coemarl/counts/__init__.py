@@ -3,6 +3,7 @@
 simhash.py   the code of a state: which tree of the forest
 dense.py     an exact count for every node, while the forest fits in memory
 sketch.py    any number of agents in constant memory, with a stated error bound
+coinflip.py  pseudo-counts by a network of constant size, which generalises over states
 walk.py      paths down a tree, agent by agent
 """
 
@@ -10,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from coemarl.counts.coinflip import make_coinflip
 from coemarl.counts.counts import Counts, NodeKey, Table
 from coemarl.counts.dense import LARGEST_KEY, forest_bytes, make_dense
-from coemarl.counts.simhash import Normalise, SimHash, make_simhash
+from coemarl.counts.simhash import Normalise, SimHash, make_identity, make_simhash
 from coemarl.counts.sketch import make_sketch
 
 __all__ = ["KINDS", "Counts", "CountsOptions", "NodeKey", "SimHash", "Table", "make_counts"]
@@ -28,20 +30,25 @@ class CountsOptions:
     normalise: Normalise = "none"
     """What a state goes through before its code: `none` (the paper's runs), `centred`, or `scaled`
     (centred and divided by its standard deviation), with statistics of random play."""
-    kind: Literal["auto", "dense", "sketch"] = "auto"
-    """`dense` is exact; `sketch` holds any number of agents; `auto` is dense while it fits."""
+    kind: Literal["auto", "dense", "sketch", "coin-flip"] = "auto"
+    """`dense` is exact; `sketch` holds any number of agents; `auto` is dense while it fits, else
+    sketch. `coin-flip` estimates by a network, from scaled states instead of codes."""
     memory_mb: int = 128
     """The most memory that counts may take, in MB of 2^20 bytes."""
     width: int = 2**20
     """Cells in a row of the sketch, a power of two: its error shrinks as 1 / width."""
     depth: int = 4
     """Rows of the sketch: its bound fails with probability exp(-depth)."""
+    units: int = 128
+    """Hidden units of the coin-flip network."""
+    visits: int = 2**16
+    """Joint actions that the coin-flip network learns from: the last so many."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= 32:
             raise ValueError(f"counts k is {self.k}: a code has 1 to 32 bits")
-        if self.kind not in ("auto", *KINDS):
-            raise ValueError(f"no counts of kind '{self.kind}': choose auto, {', '.join(KINDS)}")
+        if self.kind not in ("auto", *CURES):
+            raise ValueError(f"no counts of kind '{self.kind}': choose auto, {', '.join(CURES)}")
         if self.normalise not in ("none", "centred", "scaled"):
             raise ValueError(
                 f"no normalisation '{self.normalise}' of states: choose none, centred or scaled"
@@ -50,6 +57,9 @@ class CountsOptions:
             raise ValueError(f"counts width is {self.width}: it must be a power of two")
         if not 1 <= self.depth <= 16:
             raise ValueError(f"counts depth is {self.depth}: it must be 1 to 16 rows")
+        for name in ("units", "visits"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"counts {name} is {getattr(self, name)}: it must be at least 1")
         if self.memory_mb < 1:
             raise ValueError(f"counts memory_mb is {self.memory_mb}: it must be at least 1")
 
@@ -68,6 +78,14 @@ KINDS: dict[str, Callable[[CountsOptions, int, int, int], Counts]] = {
 }
 
 
+CURES = {
+    "dense": "lower k, or use kind 'sketch'",
+    "sketch": "lower width or depth",
+    "coin-flip": "lower units or visits",
+}
+"""What makes counts of a kind smaller."""
+
+
 def choose_kind(options: CountsOptions, num_agents: int, num_actions: int, bits: int) -> str:
     """`dense` where the exact forest fits in memory and its keys in 31 bits, else `sketch`."""
     size = forest_bytes(bits, num_agents, num_actions)
@@ -76,16 +94,32 @@ def choose_kind(options: CountsOptions, num_agents: int, num_actions: int, bits:
 
 
 def make_counts(
-    options: CountsOptions, num_agents: int, num_actions: int, bits: int | None = None
+    options: CountsOptions,
+    num_agents: int,
+    num_actions: int,
+    bits: int | None = None,
+    state_size: int | None = None,
 ) -> Counts:
     """The counts that the options ask for, of states with codes of `bits` bits (k of the options
-    unless said otherwise); ValueError if they do not fit."""
+    unless said otherwise), or with `state_size` numbers; ValueError if they do not fit."""
     kind, bits = options.kind, options.k if bits is None else bits
+    if kind == "coin-flip":
+        if state_size is None:
+            raise ValueError("coin-flip counts are for coe: take kind dense or sketch here")
+        return within_memory(
+            options,
+            kind,
+            make_coinflip(state_size, num_agents, num_actions, options.units, options.visits),
+        )
     if kind == "auto":
         kind = choose_kind(options, num_agents, num_actions, bits)
-    counts = KINDS[kind](options, num_agents, num_actions, bits)
+    return within_memory(options, kind, KINDS[kind](options, num_agents, num_actions, bits))
+
+
+def within_memory(options: CountsOptions, kind: str, counts: Counts) -> Counts:
+    """These counts; ValueError if they take more memory than they may."""
     if counts.bytes > options.memory_mb * 2**20:
-        cure = "lower k, or use kind 'sketch'" if kind == "dense" else "lower width or depth"
+        cure = CURES[kind]
         raise ValueError(
             f"{kind} counts need {counts.bytes / 2**20:.0f} MB, above the limit memory_mb ="
             f" {options.memory_mb}: raise it, {cure}"
@@ -94,5 +128,8 @@ def make_counts(
 
 
 def make_hash(options: CountsOptions, state_size: int) -> SimHash:
-    """The hash that gives a state its code."""
+    """What gives a state its code; for coin-flip counts, the state itself, scaled."""
+    if options.kind == "coin-flip":
+        normalise = "scaled" if options.normalise == "none" else options.normalise
+        return make_identity(state_size, normalise)
     return make_simhash(state_size, options.k, options.normalise)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 Table = Any
 """The pytree of arrays that holds the counts."""
@@ -40,3 +40,12 @@ class Counts:
     """Memory of the table."""
     summary: str
     """What this is, in a line: kind, size, and the error bound where there is one."""
+    seeded: Callable[[PRNGKeyArray], Table] | None = None
+    """`seeded(key)`: as `init`, of a table that begins at random. None: there is nothing random."""
+    calibrate: Callable[[Table, Float[Array, "N S"]], Table] | None = None
+    """`calibrate(table, states)`: fix what depends on the scale of states, from random play."""
+    learn: Callable[[Table, PRNGKeyArray], Table] | None = None
+    """`learn(table, key)`: what is to be learned from visits after an episode. None: nothing."""
+    by_state: bool = False
+    """Whether `root` takes the state itself (scaled) instead of a code; then whether a state was
+    seen before cannot be told."""

@@ -44,7 +44,7 @@ class SimHash:
     """`init(key)`: random directions; the centre is 0 and the scale 1."""
     calibrate: Callable[[Projection, Float[Array, "N S"]], Projection]
     """`calibrate(projection, states)`: the same directions with the states' statistics."""
-    code: Callable[[Projection, Float[Array, " S"]], UInt32[Array, ""]]
+    code: Callable[[Projection, Float[Array, " S"]], Array]
     """`code(projection, state)`: the state's code, a number below 2^k."""
     calibration_states: int
     """How many states `calibrate` wants; 0 where it changes nothing."""
@@ -67,10 +67,21 @@ def make_simhash(state_size: int, bits: int, normalise: Normalise = "none") -> S
         return projection
 
     def code(projection: Projection, state: Float[Array, " S"]) -> UInt32[Array, ""]:
-        seen = state if normalise == "none" else (state - projection.centre) / projection.scale
+        seen = state if normalise == "none" else normalised(projection, state)
         # Full precision wherever it runs: a rounded product would move states between codes.
         signs = jnp.matmul(seen, projection.directions, precision=lax.Precision.HIGHEST) > 0
         place = jnp.arange(bits, dtype=jnp.uint32)
         return jnp.sum(signs.astype(jnp.uint32) << place, dtype=jnp.uint32)
 
     return SimHash(init, calibrate, code, 0 if normalise == "none" else CALIBRATION_STATES)
+
+
+def normalised(projection: Projection, state: Float[Array, " S"]) -> Float[Array, " S"]:
+    """g(s), by the statistics of random play."""
+    return (state - projection.centre) / projection.scale
+
+
+def make_identity(state_size: int, normalise: Normalise) -> SimHash:
+    """No hash: the normalised state itself, for counts that take it as it is."""
+    hashed = make_simhash(state_size, 1, normalise)
+    return SimHash(hashed.init, hashed.calibrate, normalised, CALIBRATION_STATES)

@@ -41,6 +41,7 @@ from coemarl.counts.simhash import Projection
 from coemarl.counts.walk import Walk, path_of, walk
 from coemarl.explorers.epsilon import best_legal
 from coemarl.explorers.explorer import Advice, Choice, Explorer, Judgement, Moment, Values
+from coemarl.replay import Episodes
 from coemarl.tasks.task import TaskSpec
 
 BONUS_MEMORY = 1000.0
@@ -229,20 +230,17 @@ def observe(coe: Coe, state: CoeState, traces: CoeTrace, active: Bool[Array, " E
     # What was read from the table decides what is written (a bonus is never NaN): if it did not,
     # the compiler would copy the whole table to keep the old values for the readers.
     counted = active & ~jnp.isnan(traces.bonus)
-    roots = jax.tree.map(lambda leaf: leaf[:, 0], traces.path)
     table = coe.counts.add(state.table, traces.path, counted)
+    visits, bonus = recent_mean(state.visits, state.bonus, traces.bonus, counted)
+    state = state._replace(table=table, visits=visits, bonus=bonus)
+    if coe.counts.by_state:
+        return state
+    roots = jax.tree.map(lambda leaf: leaf[:, 0], traces.path)
     # A root's count may have been 0 before only if it is now the number of paths through it here.
     through = jax.vmap(lambda root: paths_through(root, roots, counted))(roots)
     arrivals = jax.vmap(coe.counts.count, (None, 0))(table, roots)
     fresh = jnp.where(counted & (arrivals == through), 1.0 / jnp.maximum(through, 1.0), 0.0)
-    visits, bonus = recent_mean(state.visits, state.bonus, traces.bonus, counted)
-    return CoeState(
-        projection=state.projection,
-        table=table,
-        visits=visits,
-        cells=state.cells + fresh.sum(),
-        bonus=bonus,
-    )
+    return state._replace(cells=state.cells + fresh.sum())
 
 
 def recent_mean(
@@ -305,7 +303,9 @@ def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
         options=options,
         num_agents=spec.num_agents,
         num_actions=spec.num_actions,
-        counts=make_counts(options.counts, spec.num_agents, spec.num_actions),
+        counts=make_counts(
+            options.counts, spec.num_agents, spec.num_actions, state_size=spec.state_size
+        ),
         simhash=make_hash(options.counts, spec.state_size),
         acting=acting,
         booting=bootstrap_confidence(options, acting),
@@ -314,13 +314,24 @@ def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
     def init(key: PRNGKeyArray) -> CoeState:
         # Arrays of their own: one buffer cannot be donated thrice.
         visits, cells, bonus = (jnp.zeros(()) for _ in range(3))
-        return CoeState(coe.simhash.init(key), coe.counts.init(), visits, cells, bonus)
+        seeded = coe.counts.seeded
+        table = coe.counts.init() if seeded is None else seeded(jax.random.fold_in(key, 1))
+        return CoeState(coe.simhash.init(key), table, visits, cells, bonus)
 
     def calibrate(state: CoeState, states: Float[Array, "N S"]) -> CoeState:
-        return state._replace(projection=coe.simhash.calibrate(state.projection, states))
+        projection, table = coe.simhash.calibrate(state.projection, states), state.table
+        if coe.counts.calibrate is not None:
+            seen = jax.vmap(coe.simhash.code, (None, 0))(projection, states)
+            table = coe.counts.calibrate(table, seen)
+        return state._replace(projection=projection, table=table)
+
+    def finish(state: CoeState, key: PRNGKeyArray, episodes: Episodes) -> CoeState:
+        assert coe.counts.learn is not None
+        return state._replace(table=coe.counts.learn(state.table, key))
 
     def metrics(state: CoeState) -> dict[str, Float[Array, ""]]:
-        return {"visits": state.visits, "cells": state.cells, "bonus": state.bonus}
+        cells = {} if coe.counts.by_state else {"cells": state.cells}
+        return {"visits": state.visits, **cells, "bonus": state.bonus}
 
     counts_when_learning = options.c_rew > 0 and not stores_bonus(options)
     return Explorer(
@@ -328,6 +339,7 @@ def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
         begin=lambda state, key, first, steps: (),
         choose=partial(choose, coe),
         observe=partial(observe, coe),
+        finish=None if coe.counts.learn is None else finish,
         reward=partial(reward, coe) if counts_when_learning else None,
         bootstrap=partial(bootstrap, coe) if options.c_boot > 0 else None,
         stores_bonus=stores_bonus(options),
