@@ -1,4 +1,4 @@
-"""`coe game`: play the didactic game with its learners."""
+"""`coe game`: play the didactic game with its learners, or show its tree."""
 
 import json
 import sys
@@ -15,6 +15,9 @@ from coemarl.cli.words import parse, refusing, value_of
 from coemarl.game.options import GameOptions
 from coemarl.refusal import Refusal
 
+SHOWN = GameOptions(agents=3, actions=3, p0=(0.4,), learners=("dep-dep",), steps=400, seeds=1)
+"""What `--show` shows if nothing else is said: a tree that fits into a picture."""
+
 
 @dataclass(frozen=True)
 class GameCommand:
@@ -25,9 +28,13 @@ class GameCommand:
     game: Annotated[GameOptions, tyro.conf.arg(name="")] = field(default_factory=GameOptions)
     """The game."""
     out: Path | None = None
-    """A folder for table, rows, summary and curves. None: none."""
+    """A folder for table, rows, summary and curves, or for pictures. None: only pictures are
+    written, here."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the summary, with every seed's values, as JSON."""
+    show: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Draw the tree of the first learner's game at the first p0 instead, and the film of its
+    growth: tree.png and tree.gif. Small games only; without other options 3 agents, 3 actions."""
     threads: int | None = None
     """Games played at once. None: as many as there are cores."""
 
@@ -40,11 +47,11 @@ def run(words: list[str]) -> int:
             tyro.conf.OmitArgPrefixes[GameCommand],
             words,
             "game",
-            GameCommand(),
+            GameCommand(SHOWN) if "--show" in words else GameCommand(),
         )
     if options.threads is not None and options.threads < 1:
         raise Refusal(f"--threads is {options.threads}: it must be at least 1")
-    return play(options)
+    return show(options) if options.show else play(options)
 
 
 def check_estimate(word: str | None) -> None:
@@ -79,6 +86,20 @@ def play(options: GameCommand) -> int:
     if options.out is not None:
         files = results.write(options.out, outcomes, options.game)
         note(f"wrote {', '.join(file.name for file in files)} in {options.out}")
+    return 0
+
+
+def show(options: GameCommand) -> int:
+    """Draw the tree at the end of a game, and the film of its growth."""
+    from coemarl.game import view
+
+    need("matplotlib", "imageio", "PIL")
+    with refusing():
+        view.check(options.game)
+    out = options.out or Path()
+    check_folder(out)
+    files = view.save(options.game, out)
+    print("\n".join(map(str, files)))
     return 0
 
 
