@@ -8,6 +8,7 @@ Later words win: defaults, then the preset's values, then what the user says.
 import dataclasses
 import importlib
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -214,7 +215,7 @@ def check(config: RunConfig[Any, Any, Any, Any]) -> None:
         return record
 
     for path in _POSITIVE:
-        if not value(path) > 0:
+        if not 0 < value(path) < math.inf:
             raise ValueError(f"{path} is {value(path)}: it must be above 0")
     for path in _SHARES:
         if not 0 <= value(path) <= 1:

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 
 class Refusal(ValueError):
@@ -18,3 +19,15 @@ def refusing() -> Iterator[None]:
         raise
     except ValueError as error:
         raise Refusal(" ".join(str(error).split())) from error
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Write the file `path`, its folder made if need be; say in a sentence if that cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        blocked = isinstance(error, FileExistsError | NotADirectoryError)
+        reason = f"{path.parent} is no folder" if blocked else error.strerror
+        raise Refusal(f"cannot write {path} ({reason}): choose another --out") from None

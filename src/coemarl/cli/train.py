@@ -8,6 +8,7 @@ and that later words win over the preset.
 import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -68,27 +69,19 @@ class ResumeOptions:
 
 def run(words: list[str]) -> int:
     """Train as the words say."""
-    if value_of(words, "--resume") is not None and not {"-h", "--help"} & set(words):
-        return resume(parse(ResumeOptions, words, "train --resume RUN"))
+    if resumes(words):
+        rest, task = split_task(words)
+        if task is not None:
+            raise Refusal(f"--resume goes on with a run as it is configured: leave out {task}")
+        return resume(parse(ResumeOptions, rest, "train --resume RUN"))
     options = read(words)
     config = options.config
     base = options.out or default_folder(config)
-    if not options.seeds:
+    if not options.seeds and "--seeds" not in words:
         return start(config, options.out or base / f"seed-{config.seed}", options.show)
     if value_of(words, "--seed") is not None:
         raise Refusal("--seed and --seeds are both given: choose one of them")
-    if len(set(options.seeds)) < len(options.seeds):
-        raise Refusal(f"--seeds {' '.join(map(str, options.seeds))} names a seed twice")
-    from coemarl.runs import folder
-
-    runs = {
-        base / f"seed-{seed}": configs.replace(config, {"seed": seed}) for seed in options.seeds
-    }
-    for each in runs.values():
-        checked_trainer(each)
-    for path in runs:
-        folder.check_free(path)
-    made = [folder.create(path, configs.to_json(each)) for path, each in runs.items()]
+    made = make_runs(config, options.seeds, base)
     if options.seeds_as == "vmap":
         from coemarl.runs import lanes
 
@@ -96,7 +89,29 @@ def run(words: list[str]) -> int:
     return train_all(made, base, options.show)
 
 
-def read(words: list[str]) -> TrainOptions[RunConfig[Any, Any, Any, Any]]:
+def make_runs(config: RunConfig[Any, Any, Any, Any], seeds: Sequence[int], base: Path) -> list[Any]:
+    """Fresh run folders in `base`, one for each seed; nothing is made if one of them cannot be."""
+    if not seeds:
+        raise Refusal("--seeds names no seed: say which, as in '--seeds 0 1'")
+    if len(set(seeds)) < len(seeds):
+        raise Refusal(f"--seeds {' '.join(map(str, seeds))} names a seed twice")
+    from coemarl.runs import folder
+
+    runs = {base / f"seed-{seed}": configs.replace(config, {"seed": seed}) for seed in seeds}
+    for each in runs.values():
+        checked_trainer(each)
+    for path in runs:
+        folder.check_free(path)
+    return [folder.create(path, configs.to_json(each)) for path, each in runs.items()]
+
+
+def resumes(words: list[str]) -> bool:
+    """Whether the words ask to go on with a run."""
+    named = any(word == "--resume" or word.startswith("--resume=") for word in words)
+    return named and not {"-h", "--help"} & set(words)
+
+
+def read(words: list[str], command: str = "train") -> TrainOptions[RunConfig[Any, Any, Any, Any]]:
     """The options that the words say, with the config that their task, algo and preset imply."""
     rest, task = split_task(words)
     algo = value_of(rest, "--algo") or "coe"
@@ -104,7 +119,7 @@ def read(words: list[str]) -> TrainOptions[RunConfig[Any, Any, Any, Any]]:
     helping = bool({"-h", "--help"} & set(words))
     if task is None and not helping:
         raise Refusal(
-            f"no task given: say which, as in 'coe train {EXAMPLE}'; see 'coe list tasks'"
+            f"no task given: say which, as in 'coe {command} {EXAMPLE}'; see 'coe list tasks'"
         )
     with refusing():
         config = configs.default_config(task or EXAMPLE, algo)
@@ -118,20 +133,25 @@ def read(words: list[str]) -> TrainOptions[RunConfig[Any, Any, Any, Any]]:
     )
     kind = TrainOptions[configs.config_type(config)]
     rest = rest if task is None or "--task" in rest else [*rest, "--task", task]
-    return parse(kind, rest, "train TASK", TrainOptions(config, preset=preset), about)
+    return parse(kind, rest, f"{command} TASK", TrainOptions(config, preset=preset), about)
 
 
 def split_task(words: list[str]) -> tuple[list[str], str | None]:
     """The words without the task's name, and that name: the first word, or one that looks so."""
+    takers = ("--task", "--out", "--preset", "--resume")  # whose value may look like a task's name
+    places = [
+        position
+        for position, word in enumerate(words)
+        if (position == 0 and not word.startswith("-"))
+        or (NAMED.match(word) and not (position > 0 and words[position - 1] in takers))
+    ]
     given = value_of(words, "--task")
-    for position, word in enumerate(words):
-        follows_option = position > 0 and words[position - 1] in ("--task", "--out", "--preset")
-        looks = NAMED.match(word) is not None and not follows_option
-        if (position == 0 and not word.startswith("-")) or looks:
-            if given is not None:
-                raise Refusal(f"two tasks are named, {word} and {given}: name one")
-            return words[:position] + words[position + 1 :], word
-    return words, given
+    names = [*(words[place] for place in places), *([] if given is None else [given])]
+    if len(names) > 1:
+        raise Refusal(f"two tasks are named, {names[0]} and {names[1]}: name one")
+    if not places:
+        return words, given
+    return words[: places[0]] + words[places[0] + 1 :], names[0]
 
 
 def default_folder(config: RunConfig[Any, Any, Any, Any]) -> Path:

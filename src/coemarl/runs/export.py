@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coemarl import config as configs
-from coemarl.refusal import Refusal
+from coemarl.refusal import writing
 from coemarl.runs import checkpoint, folder, origin
 from coemarl.runs.folder import RunFolder
 
@@ -70,9 +70,6 @@ def provenance(run: RunFolder) -> dict[str, Any]:
 def write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     """Write rows, one JSON object a line, all or nothing; how many there were."""
     lines = [json.dumps(row) + "\n" for row in rows]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
         checkpoint.write_text(path, "".join(lines))
-    except OSError as error:
-        raise Refusal(f"cannot write {path} ({error.strerror}): choose another --out") from None
     return len(lines)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coemarl import tasks
-from coemarl.refusal import Refusal
+from coemarl.refusal import Refusal, writing
 from coemarl.runs.team import Team
 from coemarl.training import Watched
 
@@ -62,9 +62,6 @@ def write(path: Path, team: Team, seeds: list[int], fps: float) -> int:
     for picture, last in frames(team, seeds):
         pictures.append(picture)
         durations.append(round(1000 * (HOLD_SECONDS if last else 1 / fps)))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
         imageio.imwrite(path, pictures, extension=".gif", duration=durations, loop=0)
-    except OSError as error:
-        raise Refusal(f"cannot write {path} ({error.strerror}): choose another --out") from None
     return len(pictures)

@@ -98,6 +98,8 @@ def of_policy(task: str, policy: str, episodes: int | None = None, seed: int | N
     episodes, seed = EPISODES if episodes is None else episodes, seed or 0
     if episodes < 1:
         raise Refusal(f"--episodes is {episodes}: it must be above 0")
+    if not 0 <= seed < 2**32:
+        raise Refusal(f"--seed is {seed}: it must be from 0 to {2**32 - 1}")
     with refusing():
         made = tasks.make_task(task)
         act = scripted.make_act(task, tasks.task_options(task), policy)
