@@ -165,7 +165,7 @@ def from_json(text: str) -> RunConfig[Any, Any, Any, Any]:
     try:
         words = json.loads(text)
         base = default_config(words["task"], words["algo"])
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a run's configuration: {error!r}") from None
     return _filled(base, words)
 
@@ -173,6 +173,8 @@ def from_json(text: str) -> RunConfig[Any, Any, Any, Any]:
 def _filled(record: Any, words: dict[str, Any]) -> Any:
     """The record with every field read from plain values, nested records alike."""
     names = {f.name for f in dataclasses.fields(record)}
+    if not isinstance(words, dict):
+        raise ValueError(f"{words!r} stands where {type(record).__name__} should be")
     if unknown := set(words) - names:
         kind = type(record).__name__
         raise ValueError(f"{kind} has no '{sorted(unknown)[0]}': it has {', '.join(sorted(names))}")
@@ -183,8 +185,17 @@ def _filled(record: Any, words: dict[str, Any]) -> Any:
             value = _filled(old, value)
         elif isinstance(value, list):
             value = tuple(value)
+        elif not _alike(value, old):
+            raise ValueError(f"{name} is {value!r}, where something like {old!r} should be")
         values[name] = value
     return dataclasses.replace(record, **values)
+
+
+def _alike(value: Any, usual: Any) -> bool:
+    """Whether a plain value can stand where the usual one does; None stands for any."""
+    if value is None or usual is None or type(value) is type(usual):
+        return True
+    return isinstance(usual, float) and type(value) is int
 
 
 _POSITIVE = (

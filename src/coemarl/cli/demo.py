@@ -20,6 +20,7 @@ TASK, ALGO = "lbf:8x8-2p-2f-coop", "coe"
 # are more updates of a smaller net at a higher rate, and stronger optimism, as the task is small.
 SETTINGS: dict[str, Any] = {
     "env.mask": "legal",
+    "env.episode_limit": 30,
     "environments": 4,
     "updates_per_rollout": 4,
     "utility.hidden": 64,
@@ -42,7 +43,7 @@ class DemoOptions:
     there is gone on with."""
     seeds: tuple[int, ...] = (0, 1)
     """Seeds, each a run of its own on a core of its own."""
-    steps: int = 400_000
+    steps: int = 450_000
     """Environment steps of each run."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print what came of it as JSON."""
@@ -121,7 +122,7 @@ def draw_curve(path: Path, runs: list[Path]) -> None:
     figure = Figure(figsize=(7, 4), dpi=120, layout="constrained")
     axes = figure.subplots()
     for run in runs:
-        rows = folder.read_rows(folder.RunFolder(run).rows)
+        rows = folder.metric_rows(folder.RunFolder(run))
         steps = [row["steps"] / 1000 for row in rows]
         returns = [row["eval/return"] for row in rows]
         axes.plot(steps, returns, marker="o", markersize=3.5, linewidth=1.8, label=run.name)

@@ -122,7 +122,7 @@ def runs(path: Path) -> list[Record]:
 
     found = []
     for each in folder.runs_in(path):
-        rows = folder.read_rows(each.rows)
+        rows = folder.metric_rows(each)
         config = folder.read_config(each)
         last = rows[-1] if rows else {"steps": 0, "boundary": None}
         complete = last["boundary"] == config.steps

@@ -37,6 +37,10 @@ class ShowOptions:
     keep: int = 2
     """Checkpoints kept; the newest ones."""
 
+    def __post_init__(self) -> None:
+        if self.keep < 1:
+            raise ValueError(f"--keep is {self.keep}: at least 1 checkpoint is kept")
+
 
 @dataclass(frozen=True)
 class TrainOptions(Generic[Config]):
@@ -212,8 +216,6 @@ def train_here(trainer: Any, run: Any, show: ShowOptions) -> dict[str, Any]:
     """Train one run in this process, heard by Ctrl-C; its summary."""
     from coemarl.runs import loop, progress
 
-    if show.keep < 1:
-        raise Refusal(f"--keep is {show.keep}: at least 1 checkpoint is kept")
     with loop.listening() as stop, progress.progress(show.progress) as report:
         return loop.train(trainer, run, report, stop, show.keep)
 

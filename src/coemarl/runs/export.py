@@ -25,7 +25,7 @@ def table(run: RunFolder, metrics: Iterable[str] = ()) -> Iterator[dict[str, Any
     wanted = tuple(metrics)
     said = {"options": choices(config), **provenance(run)}
     names = {"task": config.task, "algo": config.algo, "seed": config.seed}
-    for row in folder.read_rows(run.rows):
+    for row in folder.metric_rows(run):
         counts = {name: row[name] for name in ("boundary", "steps", "episodes", "updates")}
         values = {
             name: value

@@ -25,6 +25,9 @@ from typing import Any
 from coemarl.refusal import Refusal
 from coemarl.runs import checkpoint, origin
 
+ALWAYS = ("boundary", "steps", "episodes", "updates", "eval/return")
+"""What every row of metrics has."""
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -164,7 +167,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a file, none if it does not exist; Refusal names a line that is no row."""
     rows = []
     if path.exists():
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for number, line in enumerate(text.splitlines(), 1):
             try:
                 row = json.loads(line)
             except json.JSONDecodeError:
@@ -172,6 +176,15 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
             if not isinstance(row, dict):
                 raise Refusal(f"{path} is damaged: line {number} is not a row of metrics")
             rows.append(row)
+    return rows
+
+
+def metric_rows(run: RunFolder) -> list[dict[str, Any]]:
+    """The run's metric rows so far; Refusal if the file is damaged."""
+    rows = read_rows(run.rows)
+    for number, row in enumerate(rows, 1):
+        if missing := [name for name in ALWAYS if name not in row]:
+            raise Refusal(f"{run.rows} is damaged: line {number} has no '{missing[0]}'")
     return rows
 
 

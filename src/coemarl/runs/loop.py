@@ -129,7 +129,7 @@ def train(
             folder.save(run, state, done, keep)
             if stop.signal is not None:
                 break
-        rows, steps = folder.read_rows(run.rows), int(state.steps)
+        rows, steps = folder.metric_rows(run), int(state.steps)
         result = summary_of(config, run, rows, steps, done == config.steps) | pace.spent()
         report({"event": "end", "summary": result})
         return result
@@ -205,7 +205,7 @@ def start_event(trainer: "Trainer", run: RunFolder, found: tuple[Any, Any] | Non
         "of": config.steps,
         "resumed": found is not None,
         "plan": trainer.plan.lines(),
-        "rows": folder.read_rows(run.rows),
+        "rows": folder.metric_rows(run),
     }
 
 

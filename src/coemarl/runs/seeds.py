@@ -168,7 +168,7 @@ def last_words(status: int, words: Sequence[str]) -> str:
 
 def unfinished(run: RunFolder) -> dict[str, Any]:
     """The summary of a run that nobody trains now, as far as its rows go."""
-    rows = folder.read_rows(run.rows)
+    rows = folder.metric_rows(run)
     return loop.summary_of(folder.read_config(run), run, rows, rows[-1]["steps"] if rows else 0)
 
 
