@@ -194,7 +194,7 @@ def test_demo_shows_what_came_of_it(capsys, tmp_path, monkeypatch):
     assert found["runs"][0]["complete"]
     for name in ("curve", "episode"):
         assert Path(found[name]).stat().st_size > 1000
-    refused(capsys, "demo", "--out", out)
+    assert "holds a complete demo" in refused(capsys, "demo", "--out", out)
 
 
 # Wishes that cannot be met: the words, and what the sentence must say. {run} is a complete run,

@@ -98,11 +98,13 @@ def made(base: Path, options: DemoOptions) -> list[Any]:
     from coemarl.cli import train
     from coemarl.runs import folder
 
-    if base.exists() and unfinished(base):
+    if unfinished(base):
         found = folder.runs_below(base)
         if not found:
-            raise Refusal(f"{base} exists and holds no demo: choose another --out")
+            raise Refusal(f"{base} is not empty and holds no demo: choose another --out")
         return found
+    if (base / FILM).exists():
+        raise Refusal(f"{base} holds a complete demo: choose another --out")
     return train.make_runs(configured(options), options.seeds, base)
 
 

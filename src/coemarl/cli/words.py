@@ -10,8 +10,7 @@ from typing import Any
 
 import tyro
 
-from coemarl.refusal import Refusal
-from coemarl.refusal import refusing as refusing  # for the commands
+from coemarl.refusal import Refusal, refusing
 
 HELP_WIDTH = 80
 """Columns of the text above the options."""
@@ -29,7 +28,7 @@ def parse(
     if description:
         given["description"] = textwrap.fill(description, HELP_WIDTH)
     try:
-        with contextlib.redirect_stderr(said):
+        with refusing(), contextlib.redirect_stderr(said):
             options = tyro.cli(kind, args=list(words), prog=f"coe {command}", **given)
     except SystemExit as leaving:
         if not leaving.code:

@@ -117,12 +117,13 @@ def _start(name: str, run: RunFolder, core: int | None, keep: int, events: Event
 
     def listen() -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            event = event_of(line)
-            if event is None:
-                child.words.append(line.rstrip())
-            else:
-                events.put((child, event))
+        with process.stdout as said:
+            for line in said:
+                event = event_of(line)
+                if event is None:
+                    child.words.append(line.rstrip())
+                else:
+                    events.put((child, event))
         events.put((child, None))
 
     threading.Thread(target=listen, daemon=True).start()
