@@ -9,7 +9,10 @@ import re
 from types import ModuleType
 
 from coemarl.tasks.mpe import adversary, spread, tag, world
+from coemarl.tasks.mpe.scripted import POLICIES
 from coemarl.tasks.task import Task
+
+__all__ = ["EXAMPLES", "POLICIES", "Options", "make", "module_of", "parse"]
 
 Options = (
     spread.SpreadOptions

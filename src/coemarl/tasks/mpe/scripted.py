@@ -4,8 +4,10 @@ Each gives the joint action of the controlled agents in one state, in the origin
     team(key, state) -> actions
 """
 
+import functools
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +20,8 @@ from coemarl.tasks.mpe.world import (
     Vector,
     distance,
     minus,
+    reversed_action,
     split,
-    total,
 )
 
 Team = Callable[[PRNGKeyArray, ParticleState], Int[Array, " A"]]
@@ -56,31 +58,32 @@ def chase(predators: int, lead: float) -> Team:
     return team
 
 
-def share_out(agents: int) -> Team:
-    """Adversary: each good agent goes to a landmark of its own, together by the shortest way.
+def share_out(agents: int, before: int = 0) -> Team:
+    """Spread, adversary: agents share out the landmarks so that the longest way is the shortest.
 
-    A landmark is approached so as to stop on it: agents push against the way that their velocity
-    will still carry them.
+    The team's members are the world agents `before` and on. A landmark is approached so as to stop
+    on it: agents aim from where their velocity would carry them.
     """
+    if agents > 6:
+        raise ValueError(f"sharing out {agents} landmarks tries all orders: at most 6")
+    orders = list(itertools.permutations(range(agents)))
 
     def team(key: PRNGKeyArray, state: ParticleState) -> Int[Array, " A"]:
         del key
-        places, velocities = split(state.position)[1:], split(state.velocity)[1:]
+        places, velocities = split(state.position)[before:], split(state.velocity)[before:]
         marks = split(state.landmarks)
-        orders = list(itertools.permutations(range(agents)))
-        lengths = [
-            total([distance(place, marks[k]) for place, k in zip(places, order, strict=True)])
+        ways = [[distance(place, mark) for mark in marks] for place in places]
+        longest = [
+            functools.reduce(jnp.maximum, [ways[i][k] for i, k in enumerate(order)])
             for order in orders
         ]
-        best = jnp.argmin(jnp.stack(lengths))
-        chosen = jnp.asarray(orders)[best]
+        chosen = jnp.asarray(orders)[jnp.argmin(jnp.stack(longest))]
         actions = []
-        for i, ((x, y), (vx, vy)) in enumerate(zip(places, velocities, strict=True)):
+        for i in range(agents):
             mark = state.landmarks[chosen[i]]
-            x, y = ahead((x, y), (vx, vy), COAST)
-            way = (mark[0] - x, mark[1] - y)
-            near = (jnp.abs(way[0]) < REST) & (jnp.abs(way[1]) < REST)
-            actions.append(jnp.where(near, 0, towards(way)))
+            x, y = minus((mark[0], mark[1]), ahead(places[i], velocities[i], COAST))
+            near = (jnp.abs(x) < REST) & (jnp.abs(y) < REST)
+            actions.append(jnp.where(near, 0, towards((x, y))))
         return jnp.stack(actions)
 
     return team
@@ -90,3 +93,44 @@ COAST = 0.3
 """Seconds for which a velocity carries on: 0.1 (0.75 + 0.75² + ...)."""
 REST = 0.05
 """Nearer than this an agent lets go."""
+
+LEADS = (0.0, 0.2, 0.5, 0.8)
+"""Seconds by which chases aim ahead."""
+
+
+# For `coe eval TASK --policy NAME`
+
+
+def _policy(options: Any, team: Team) -> Any:
+    """A team as a policy, in the numbers of the options' conventions."""
+
+    def act(key: PRNGKeyArray, state: ParticleState, seen: Any) -> Int[Array, " A"]:
+        del seen
+        actions = team(key, state)
+        return reversed_action(actions) if options.conventions == "mpe2" else actions
+
+    return act
+
+
+def _chasing(lead: float) -> Callable[[Any], Any]:
+    def made(options: Any) -> Any:
+        if not hasattr(options, "predators"):
+            raise ValueError("chases are for mpe:tag and mpe:sparse-tag")
+        return _policy(options, chase(options.predators, lead))
+
+    return made
+
+
+def _sharing(options: Any) -> Any:
+    if not hasattr(options, "agents"):
+        raise ValueError("share-out is for mpe:spread, mpe:sparse-spread and mpe:adversary")
+    return _policy(options, share_out(options.agents, before=int(hasattr(options, "opponent"))))
+
+
+POLICIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "share-out": ("spread, adversary: an agent to each landmark", _sharing),
+    **{
+        f"chase-{lead:g}": (f"tag: all push to where the prey is in {lead:g} s", _chasing(lead))
+        for lead in LEADS
+    },
+}

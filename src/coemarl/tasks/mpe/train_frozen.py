@@ -102,7 +102,7 @@ def adversary_reward(state: ParticleState) -> Scalar:
 
 def lessons() -> dict[str, Lesson]:
     """What the shipped opponents learned from."""
-    chases = tuple(scripted.chase(3, lead) for lead in (0.0, 0.2, 0.5, 0.8))
+    chases = tuple(scripted.chase(3, lead) for lead in scripted.LEADS)
     return {
         "prey": Lesson(
             scenario=tag.scenario(tag.TagOptions()),
@@ -116,7 +116,7 @@ def lessons() -> dict[str, Lesson]:
             scenario=adversary.scenario(adversary.AdversaryOptions()),
             learner=0,
             reward=adversary_reward,
-            teams=(scripted.share_out(2), scripted.at_random(2)),
+            teams=(scripted.share_out(2, before=1), scripted.at_random(2)),
             iterations=300,
             discount=0.95,
         ),
