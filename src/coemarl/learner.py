@@ -26,7 +26,7 @@ from coemarl.explorers.epsilon import best_legal
 from coemarl.explorers.explorer import Advice, Explorer, ExplorerState
 from coemarl.explorers.turns import in_turns
 from coemarl.mixers import Joint, Mixer
-from coemarl.optimisation import Trains, make_optimiser
+from coemarl.optimisation import Optimiser, Trains, make_optimiser
 from coemarl.replay import Episodes
 from coemarl.utilities import Utility, View
 
@@ -201,13 +201,214 @@ def joint_of(
     return Joint(taken(values, actions), best, actions, advice.features, state)
 
 
+@dataclass(frozen=True)
+class Team:
+    """What the functions of one learner close over."""
+
+    options: LearnerOptions
+    utility: Utility
+    mixer: Mixer
+    explorer: Explorer
+    optimiser: Optimiser
+
+    def unroll(self, params: Any, lesson: Lesson) -> Advice:
+        """What the utility advises along every episode, one row more than steps."""
+        batch = lesson.episodes
+        return self.utility.unroll(params, batch.observation, batch.latent, lesson.longest + 1)
+
+    def mix(self, params: Any, joints: Joint) -> Float[Array, "B T M"]:
+        """The mixer's values of every step's joint action."""
+        return over_steps(self.mixer.apply, 0)(params, joints)
+
+    def joints(
+        self,
+        view: View,
+        params: Any,
+        advice: Advice,
+        actions: Int[Array, "B T A"],
+        avail: Bool[Array, "B T A U"],
+        states: Float[Array, "B T S"],
+    ) -> Joint:
+        """`joint_of` at every step."""
+        step = lambda *step: joint_of(view, params, *step)  # noqa: E731
+        return over_steps(step)(advice, actions, avail, states)
+
+
+def best_next(
+    team: Team,
+    view: View,
+    params: Any,
+    explorer_state: ExplorerState,
+    state: Float[Array, " S"],
+    t: Int[Array, ""],
+    judge: Advice,
+    avail: Bool[Array, "A U"],
+) -> tuple[Int[Array, " A"], Float[Array, " A"]]:
+    """The joint action that the target takes at one step, and its bonus for each agent."""
+    values = lambda i, actions: view.values(params)(judge, i, actions)  # noqa: E731
+    if team.explorer.bootstrap is not None:
+        return team.explorer.bootstrap(explorer_state, state, t, values, avail)
+    if view.conditional:
+        nothing = jnp.float32(0)
+        return in_turns(
+            avail.shape[0], lambda i, before: (best_legal(values(i, before), avail[i]), nothing)
+        )
+    return jax.vmap(best_legal)(judge.values, avail), jnp.zeros(avail.shape[0])
+
+
+def bootstraps(
+    team: Team,
+    view: View,
+    explorer_state: ExplorerState,
+    online: Any,
+    advice: Advice,
+    target: Params,
+    later: Advice,
+    batch: Episodes,
+) -> Float[Array, "B T M"]:
+    """mix'(Q'_i(o_t+1, a'_i) + bonus'_i, s_t+1) for each step t; `advice` and `later` are what the
+    online and the target utility advise."""
+    B, T = batch.reward.shape
+    params, judges = (online, advice) if team.options.double_q else (target.utility, later)
+    choose = partial(best_next, team, view, params, explorer_state)
+    times = jnp.broadcast_to(jnp.arange(1, T + 1, dtype=jnp.int32), (B, T))
+    states, avail, judges = following((batch.state, batch.avail, judges))
+    actions, bonus = over_steps(choose)(states, times, judges, avail)
+    seen = following(states_of(batch))
+    joint = team.joints(view, target.utility, following(later), actions, avail, seen)
+    return team.mix(target.mixer, joint._replace(taken=joint.taken + bonus))
+
+
+def following(rows: Any) -> Any:
+    """Rows of what each step led to."""
+    return jax.tree.map(lambda leaf: leaf[:, 1:], rows)
+
+
+def preceding(rows: Any) -> Any:
+    """Rows of what each step began with."""
+    return jax.tree.map(lambda leaf: leaf[:, :-1], rows)
+
+
+def reward_bonuses(
+    explorer: Explorer, explorer_state: ExplorerState, batch: Episodes
+) -> Float[Array, "B T A+1"]:
+    """What counts add to the rewards: each agent's own bonus, and last the team's."""
+    if explorer.reward is None or explorer.stores_bonus:
+        return batch.bonus
+    bonus = over_steps(explorer.reward, 0)
+    return bonus(explorer_state, preceding(batch.state), batch.actions)
+
+
+def constraints(
+    team: Team, view: View, online: Params, advice: Advice, joint: Joint, batch: Episodes
+) -> Float[Array, "B T"]:
+    """The mixer's loss of each step besides the temporal difference."""
+    assert team.mixer.constraint is not None
+    avail = preceding(batch.avail)
+    greedy = jax.vmap(jax.vmap(jax.vmap(best_legal)))(advice.values, avail)
+    best = team.joints(view, online.utility, advice, greedy, avail, joint.state)
+    return over_steps(team.mixer.constraint, 0)(online.mixer, joint, best)
+
+
+def extras(
+    team: Team,
+    view: View,
+    online: Params,
+    explorer_state: ExplorerState,
+    lesson: Lesson,
+    advice: Advice,
+    joint: Joint,
+    mixed: Float[Array, "B T M"],
+) -> tuple[Float[Array, ""] | None, Float[Array, "B T A+1"]]:
+    """The loss that mixer and explorer add, None where there is none, and the bonus that comes
+    with the explorer's."""
+    auxiliary, batch = team.explorer.auxiliary, lesson.episodes
+    loss, bonus = None, jnp.zeros(batch.bonus.shape)
+    if auxiliary is not None:
+        loss, bonus = auxiliary.loss(online.explorer, explorer_state, lesson, advice, mixed)
+    if team.mixer.constraint is not None:
+        parts = constraints(team, view, online, preceding(advice), joint, batch)
+        loss = lesson.mean(parts) if loss is None else loss + lesson.mean(parts)
+    return loss, bonus
+
+
+def loss(
+    online: Params,
+    team: Team,
+    view: View,
+    target: Params,
+    later: Advice,
+    explorer_state: ExplorerState,
+    lesson: Lesson,
+    bonus: Float[Array, "B T A+1"],
+) -> tuple[Float[Array, ""], Losses]:
+    """The loss of one view, and what there is to tell of it."""
+    batch, advice = lesson.episodes, team.unroll(online.utility, lesson)
+    joint = team.joints(
+        view,
+        online.utility,
+        preceding(advice),
+        batch.actions,
+        preceding(batch.avail),
+        preceding(states_of(batch)),
+    )
+    mixed = team.mix(online.mixer, joint)
+    extra, more = extras(team, view, online, explorer_state, lesson, advice, joint, mixed)
+    mine = bonus + more
+    mine = mine[:, :, :-1] if team.mixer.per_agent else mine[:, :, -1:]
+    judge = jax.lax.stop_gradient((online.utility, advice))
+    values = bootstraps(team, view, explorer_state, *judge, target, later, batch)
+    y = lesson.rewards[:, :, None] + mine + lesson.discounts[:, :, None] * values
+    y = jax.lax.stop_gradient(y)
+    result = td_loss(mixed - y, lesson.mask)
+    mean = lambda x: lesson.mean(x.mean(axis=2))  # noqa: E731
+    losses = Losses(
+        loss=result,
+        gradient_norm=jnp.float32(0),
+        td_error=mean(jnp.abs(mixed - y)),
+        value=mean(mixed),
+        target=mean(y),
+        reward_bonus=mean(mine),
+        auxiliary=extra,
+    )
+    return result if extra is None else result + extra, losses
+
+
+def update(
+    team: Team,
+    state: LearnerState,
+    explorer_state: ExplorerState,
+    lesson: Lesson,
+    learned: Float[Array, "B T A+1"] | None = None,
+    later: Advice | None = None,
+) -> tuple[LearnerState, Losses]:
+    """`Learner.update`."""
+    bonus = reward_bonuses(team.explorer, explorer_state, lesson.episodes)
+    bonus = bonus if learned is None else bonus + learned
+    if later is None:
+        later = team.unroll(state.target.utility, lesson)
+    online, memory, seen = state.online, state.optimiser, []
+    for number, view in enumerate(team.utility.views):
+        gradient, losses = jax.grad(loss, has_aux=True)(
+            online, team, view, state.target, later, explorer_state, lesson, bonus
+        )
+        online, memory, norm = team.optimiser.step(number, gradient, memory, online)
+        seen.append(losses._replace(gradient_norm=norm))
+    updates = state.updates + 1
+    target = follow(team.options, updates, online, state.target)
+    losses = seen[-1]
+    if len(seen) > 1:
+        losses = losses._replace(conditional_loss=seen[0].loss)
+    return LearnerState(online, target, memory, updates), losses
+
+
 def make_learner(
     options: LearnerOptions, utility: Utility, mixer: Mixer, explorer: Explorer
 ) -> Learner:
     """The learner of an algorithm."""
     optimiser = make_optimiser(options, tuple(map(trained_by, utility.views)))
+    team = Team(options, utility, mixer, explorer, optimiser)
     auxiliary = explorer.auxiliary
-    mix = over_steps(mixer.apply, 0)
 
     def init(key: PRNGKeyArray) -> LearnerState:
         utility_key, mixer_key = jax.random.split(key)
@@ -216,142 +417,7 @@ def make_learner(
         target = jax.tree.map(jnp.copy, online)
         return LearnerState(online, target, optimiser.init(online), jnp.int32(0))
 
-    def unroll(params: Any, lesson: Lesson) -> Advice:
-        batch = lesson.episodes
-        return utility.unroll(params, batch.observation, batch.latent, lesson.longest + 1)
-
-    def joints(
-        view: View, params: Any, advice: Advice, actions: Array, avail: Array, states: Array
-    ) -> Joint:
-        step = lambda *step: joint_of(view, params, *step)  # noqa: E731
-        return over_steps(step)(advice, actions, avail, states)
-
-    def best_next(
-        view: View,
-        params: Any,
-        explorer_state: ExplorerState,
-        state: Float[Array, " S"],
-        t: Int[Array, ""],
-        judge: Advice,
-        avail: Bool[Array, "A U"],
-    ) -> tuple[Int[Array, " A"], Float[Array, " A"]]:
-        """The joint action that the target takes at one step, and its bonus for each agent."""
-        values = lambda i, actions: view.values(params)(judge, i, actions)  # noqa: E731
-        if explorer.bootstrap is not None:
-            return explorer.bootstrap(explorer_state, state, t, values, avail)
-        nothing = jnp.float32(0)
-        if view.conditional:
-            decide = lambda i, before: (best_legal(values(i, before), avail[i]), nothing)  # noqa: E731
-            return in_turns(avail.shape[0], decide)
-        return jax.vmap(best_legal)(judge.values, avail), jnp.zeros(avail.shape[0])
-
-    def bootstraps(
-        view: View,
-        explorer_state: ExplorerState,
-        target: Params,
-        later: Advice,
-        online: Any,
-        advice: Advice,
-        batch: Episodes,
-    ) -> Float[Array, "B T M"]:
-        """mix'(Q'_i(o_t+1, a'_i) + bonus'_i, s_t+1) for each step t; `later` and `advice` are what
-        the target's and the online utility advise."""
-        B, T = batch.reward.shape
-        params, judges = (online, advice) if options.double_q else (target.utility, later)
-        following = lambda tree: jax.tree.map(lambda leaf: leaf[:, 1:], tree)  # noqa: E731
-        times = jnp.broadcast_to(jnp.arange(1, T + 1, dtype=jnp.int32), (B, T))
-        choose = lambda state, t, judge, avail: best_next(  # noqa: E731
-            view, params, explorer_state, state, t, judge, avail
-        )
-        states, avail, judges = following((batch.state, batch.avail, judges))
-        actions, bonus = over_steps(choose)(states, times, judges, avail)
-        states = following(states_of(batch))
-        joint = joints(view, target.utility, following(later), actions, avail, states)
-        return mix(target.mixer, joint._replace(taken=joint.taken + bonus))
-
-    def reward_bonuses(explorer_state: ExplorerState, batch: Episodes) -> Float[Array, "B T A+1"]:
-        """What counts add to the rewards: each agent's own bonus, and last the team's."""
-        if explorer.reward is None or explorer.stores_bonus:
-            return batch.bonus
-        bonus = over_steps(explorer.reward, 0)
-        return bonus(explorer_state, batch.state[:, :-1], batch.actions)
-
-    def constraints(
-        mixer_params: Any, view: View, online: Any, advice: Advice, joint: Joint, batch: Episodes
-    ) -> Float[Array, "B T"]:
-        """The mixer's loss of each step besides the temporal difference."""
-        assert mixer.constraint is not None
-        avail = batch.avail[:, :-1]
-        greedy = jax.vmap(jax.vmap(jax.vmap(best_legal)))(advice.values, avail)
-        best = joints(view, online, advice, greedy, avail, joint.state)
-        return over_steps(mixer.constraint, 0)(mixer_params, joint, best)
-
-    def loss(
-        online: Params,
-        target: Params,
-        later: Advice,
-        explorer_state: ExplorerState,
-        lesson: Lesson,
-        bonus: Float[Array, "B T A+1"],
-        view: View,
-    ) -> tuple[Float[Array, ""], Losses]:
-        batch, mean = lesson.episodes, lesson.mean
-        advice = unroll(online.utility, lesson)
-        now = jax.tree.map(lambda leaf: leaf[:, :-1], advice)
-        states, avail = states_of(batch)[:, :-1], batch.avail[:, :-1]
-        joint = joints(view, online.utility, now, batch.actions, avail, states)
-        mixed, extra = mix(online.mixer, joint), None
-        if auxiliary is not None:
-            extra, more = auxiliary.loss(online.explorer, explorer_state, lesson, advice, mixed)
-            bonus = bonus + more
-        if mixer.constraint is not None:
-            parts = constraints(online.mixer, view, online.utility, now, joint, batch)
-            extra = mean(parts) if extra is None else extra + mean(parts)
-        mine = bonus[:, :, :-1] if mixer.per_agent else bonus[:, :, -1:]
-        judge = jax.lax.stop_gradient((online.utility, advice))
-        values = bootstraps(view, explorer_state, target, later, *judge, batch)
-        y = lesson.rewards[:, :, None] + mine + lesson.discounts[:, :, None] * values
-        y = jax.lax.stop_gradient(y)
-        deltas = mixed - y
-        result = td_loss(deltas, lesson.mask)
-        of_values = lambda x: mean(x.mean(axis=2))  # noqa: E731
-        losses = Losses(
-            loss=result,
-            gradient_norm=jnp.float32(0),
-            td_error=of_values(jnp.abs(deltas)),
-            value=of_values(mixed),
-            target=of_values(y),
-            reward_bonus=of_values(mine),
-            auxiliary=extra,
-        )
-        return result if extra is None else result + extra, losses
-
-    def update(
-        state: LearnerState,
-        explorer_state: ExplorerState,
-        lesson: Lesson,
-        learned: Float[Array, "B T A+1"] | None = None,
-        later: Advice | None = None,
-    ) -> tuple[LearnerState, Losses]:
-        bonus = reward_bonuses(explorer_state, lesson.episodes)
-        bonus = bonus if learned is None else bonus + learned
-        if later is None:
-            later = unroll(state.target.utility, lesson)
-        online, memory, seen = state.online, state.optimiser, []
-        for number, view in enumerate(utility.views):
-            gradient, losses = jax.grad(loss, has_aux=True)(
-                online, state.target, later, explorer_state, lesson, bonus, view
-            )
-            online, memory, norm = optimiser.step(number, gradient, memory, online)
-            seen.append(losses._replace(gradient_norm=norm))
-        updates = state.updates + 1
-        target = follow(options, updates, online, state.target)
-        losses = seen[-1]
-        if len(seen) > 1:
-            losses = losses._replace(conditional_loss=seen[0].loss)
-        return LearnerState(online, target, memory, updates), losses
-
-    return Learner(init, partial(make_lesson, options), update)
+    return Learner(init, partial(make_lesson, options), partial(update, team))
 
 
 def trained_by(view: View) -> Trains | None:
