@@ -46,7 +46,9 @@ def features_first(observation: Float[Array, "... A D"]) -> Float[Array, "D N"]:
 def read(head: Linear, hidden: Float[Array, "... H N"]) -> Float[Array, "... U N"]:
     """Utilities of what is remembered, features first."""
     bias = head.bias.reshape(*[1] * (hidden.ndim - 2), -1, 1)
-    return jnp.einsum("uh,...hn->...un", head.weight, hidden) + bias
+    # A product for each time: one product for all would transpose what is remembered, twice.
+    weight = jnp.broadcast_to(head.weight, (*hidden.shape[:-2], *head.weight.shape))
+    return weight @ hidden + bias
 
 
 def agents_last(rows: Float[Array, "T F N"], batch: int) -> Float[Array, "B T A F"]:
