@@ -23,7 +23,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from coemarl.networks import product, uniform
 
@@ -139,13 +139,29 @@ def _blank(params: GruParams, observations: Array) -> tuple[Array, Array]:
     return start, jnp.zeros((times, *start.shape))
 
 
-class _Kept(NamedTuple):
-    """What the gradient needs of every step."""
+CHUNK = 3
+"""Steps whose gradients of weights are one product, C below: sums are then touched less often, and
+fit into the cache beside the rest. Larger chunks do not."""
 
-    out: Float[Array, "T H N"]
-    x: Float[Array, "T H N"]
+
+class _Kept(NamedTuple):
+    """What the gradient needs of every step, or of each of the K chunks of steps. Factors of
+    products lie as the products want them: one that had to be transposed would be slow in
+    bfloat16."""
+
     factors: Float[Array, "T 5H N"]
     """`_factors` of each step, below one another."""
+    passed: Bool[Array, "K H C*N"]
+    """Where the encoder's ReLU is not 0."""
+    x: Float[Array, "K C*N H"]
+    h: Float[Array, "K C*N H"]
+    """The hidden state before each step."""
+
+
+def _place(rows: Array, block: Array, *start: Int[Array, ""] | int) -> Array:
+    """`rows` with a block replaced, in place; leading axes that the block has not are of size 1."""
+    whole = block.reshape(*[1] * (rows.ndim - block.ndim), *block.shape)
+    return lax.dynamic_update_slice(rows, whole, [jnp.int32(place) for place in start])
 
 
 def _factors(h: Float[Array, "H N"], act: _Activations) -> list[Float[Array, "H N"]]:
@@ -169,31 +185,43 @@ def _forward(
     """`unroll`, and what its gradient needs."""
     bias = _agent_bias(params, observations.shape[2])
     start, rows = _blank(params, observations)
-    size, columns = start.shape
+    times, size, columns = rows.shape
 
-    def body(t: Array, carry: tuple[Array, _Kept]) -> tuple[Array, _Kept]:
-        h, kept = carry
+    def body(t: Array, carry: tuple[Array, Array, _Kept]) -> tuple[Array, Array, _Kept]:
+        h, out, kept = carry
         new, act = _step(params, bias, h, _row(observations, t), precision)
         factors = kept.factors
         for part, factor in enumerate(_factors(h, act)):  # each in place; one array would be copied
-            place = (t, jnp.int32(part * size), jnp.int32(0))
-            factors = lax.dynamic_update_slice(factors, factor[None], place)
-        return new, _Kept(_put(kept.out, new, t), _put(kept.x, act.x, t), factors)
+            factors = _place(factors, factor, t, part * size, 0)
+        k, first = t // CHUNK, t % CHUNK * columns
+        kept = _Kept(
+            factors=factors,
+            passed=_place(kept.passed, act.x > 0, k, 0, first),
+            x=_place(kept.x, act.x.T, k, first, 0),
+            h=_place(kept.h, h.T, k, first, 0),
+        )
+        return new, _put(out, new, t), kept
 
-    blank = _Kept(rows, rows, jnp.zeros((rows.shape[0], 5 * size, columns)))
-    kept = lax.fori_loop(0, length, body, (start, blank))[1]
-    return kept.out, (params, observations, length, kept)
+    chunks, wide = -(-times // CHUNK), CHUNK * columns
+    blank = _Kept(
+        factors=jnp.zeros((times, 5 * size, columns)),
+        passed=jnp.zeros((chunks, size, wide), bool),
+        x=jnp.zeros((chunks, wide, size)),
+        h=jnp.zeros((chunks, wide, size)),
+    )
+    _, out, kept = lax.fori_loop(0, length, body, (start, rows, blank))
+    return out, (params, observations, length, kept)
 
 
 class _Sums(NamedTuple):
-    """Gradients summed over time; rows of `input` are new, reset, update. Biases are summed over
-    columns only after the loop."""
+    """Gradients summed over time; rows of `input` and `bias` are new, reset, update, and those of
+    `bias` end with what multiplies (W_hn h)."""
 
     encode: Float[Array, "H D"]
     encode_columns: Float[Array, "H N"]
     input: Float[Array, "3H H"]
     hidden: Float[Array, "3H H"]
-    columns: Float[Array, "4H N"]
+    bias: Float[Array, " 4H"]
 
 
 def _backward(
@@ -201,55 +229,74 @@ def _backward(
     residuals: tuple[GruParams, Array, Array, _Kept],
     out_bar: Float[Array, "T H N"],
 ) -> tuple[GruParams, Array, None]:
-    """The chain rule through `_step`, from the last step to the first."""
+    """The chain rule through `_step`, from the last step to the first, chunk by chunk."""
     params, observations, length, kept = residuals
-    size, columns = kept.out.shape[1:]
+    size, columns = out_bar.shape[1:]
     # Transposed once, not in every step: a product with a transposed left factor is half as fast.
     new_first = jnp.roll(params.input, size, axis=0)
     input_t, hidden_t = lax.optimization_barrier((new_first.T, params.hidden.T))
-    start = jnp.zeros((size, columns))
+    chunks = (length + CHUNK - 1) // CHUNK
+    seen = _chunks(observations, length)
 
-    def body(k: Array, carry: tuple[Array, _Sums]) -> tuple[Array, _Sums]:
-        h_bar, sums = carry
-        t = length - 1 - k
-        x = _row(kept.x, t)
-        h = jnp.where(t > 0, _row(kept.out, jnp.maximum(t - 1, 0)), 0.0)
-        bars = jnp.tile(h_bar + _row(out_bar, t), (5, 1)) * _row(kept.factors, t)
-        input_bar, hidden_bar = bars[: 3 * size], bars[size : 4 * size]
-        encode_bar = jnp.where(x > 0, product(input_t, input_bar, precision), 0.0)
-        sums = _Sums(
-            encode=sums.encode + product(encode_bar, _row(observations, t).T, precision),
-            encode_columns=sums.encode_columns + encode_bar,
-            input=sums.input + product(input_bar, x.T, precision),
-            hidden=sums.hidden + product(hidden_bar, h.T, precision),
-            columns=sums.columns + bars[: 4 * size],
+    def sums_of(bars: Float[Array, "4H C*N"], k: Array) -> _Sums:
+        """A chunk's share of the gradients; in `bars` are those of the products."""
+        input_bar, hidden_bar = bars[: 3 * size], bars[size:]
+        through = product(input_t, input_bar, precision)
+        encode_bar = jnp.where(_row(kept.passed, k), through, 0.0)
+        return _Sums(
+            encode=product(encode_bar, _row(seen, k), precision),
+            encode_columns=encode_bar.reshape(size, CHUNK, columns).sum(1),
+            input=product(input_bar, _row(kept.x, k), precision),
+            hidden=product(hidden_bar, _row(kept.h, k), precision),
+            bias=bars.sum(1),
         )
-        return bars[4 * size :] + product(hidden_t, hidden_bar, precision), sums
 
-    zeros = _Sums(
-        encode=jnp.zeros_like(params.encode),
-        encode_columns=start,
-        input=jnp.zeros_like(params.input),
-        hidden=jnp.zeros_like(params.hidden),
-        columns=jnp.zeros((4 * size, columns)),
+    def of_chunk(i: Array, carry: tuple[Array, Array, _Sums]) -> tuple[Array, Array, _Sums]:
+        h_bar, bars, sums = carry
+        k = chunks - 1 - i
+        first, end = k * CHUNK, jnp.minimum(length, (k + 1) * CHUNK)
+
+        def step(j: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            h_bar, bars = carry
+            t = end - 1 - j
+            bar = jnp.tile(h_bar + _row(out_bar, t), (5, 1)) * _row(kept.factors, t)
+            bars = _place(bars, bar[: 4 * size], 0, (t - first) * columns)
+            return bar[4 * size :] + product(hidden_t, bar[size : 4 * size], precision), bars
+
+        h_bar, bars = lax.fori_loop(0, end - first, step, (h_bar, bars))
+        return h_bar, bars, jax.tree.map(jnp.add, sums, sums_of(bars, k))
+
+    # Steps that the last chunk lacks keep these zeros; the other chunks are full.
+    bars = jnp.zeros((4 * size, CHUNK * columns))
+    zeros = jax.tree.map(
+        lambda shape: jnp.zeros(shape.shape), jax.eval_shape(sums_of, bars, jnp.int32(0))
     )
-    _, sums = lax.fori_loop(0, length, body, (start, zeros))
+    start = jnp.zeros((size, columns))
+    _, _, sums = lax.fori_loop(0, chunks, of_chunk, (start, bars, zeros))
     return _gradient(params, sums), jnp.zeros_like(observations), None
+
+
+def _chunks(observations: Float[Array, "T D N"], length: Array) -> Float[Array, "K C*N D"]:
+    """Observations by chunk, as a right factor; zeros from `length` on."""
+    times, features, _ = observations.shape
+    happened = jnp.arange(times)[:, None, None] < length
+    rows = jnp.where(happened, observations, 0.0).transpose(0, 2, 1)
+    padded = jnp.pad(rows, ((0, -times % CHUNK), (0, 0), (0, 0)))
+    return padded.reshape(-(-times // CHUNK), -1, features)
 
 
 def _gradient(params: GruParams, sums: _Sums) -> GruParams:
     """The parameters' gradient out of the sums over time."""
     size, num_agents = params.encode_agent.shape
     by_agent = sums.encode_columns.reshape(size, -1, num_agents).sum(1)
-    bias = sums.columns.sum(1)
     return GruParams(
         encode=sums.encode,
         encode_agent=by_agent,
         encode_bias=by_agent.sum(1),
         input=jnp.roll(sums.input, -size, axis=0),
         hidden=sums.hidden,
-        input_bias=jnp.roll(bias[: 3 * size], -size),
-        hidden_bias=bias[size:],
+        input_bias=jnp.roll(sums.bias[: 3 * size], -size),
+        hidden_bias=sums.bias[size:],
     )
 
 
