@@ -35,6 +35,7 @@ __all__ = ["FAMILIES", "ParityRow", "absent", "live", "render", "replay_folder",
 
 FAMILIES: dict[str, tuple[str, str]] = {
     # family: (module, live module)
+    "battle": ("coemarl.parity.battle", "coemarl.parity.live_battle"),
     "lbf": ("coemarl.parity.lbf", "coemarl.parity.live_lbf"),
     "mpe": ("coemarl.parity.mpe", "coemarl.parity.live_mpe"),
 }

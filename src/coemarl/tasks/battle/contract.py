@@ -97,7 +97,9 @@ def available(fight: Fight, state: BattleState) -> Bool[Array, "A U E"]:
     alive = state.health[:A] > 0
     x, y, ahead = state.x[:A], state.y[:A], MOVE_AMOUNT / 2
     steps = ((0.0, ahead), (0.0, -ahead), (ahead, 0.0), (-ahead, 0.0))
-    moves = [alive & terrain.is_open(fight.cells, x + dx, y + dy) for dx, dy in steps]
+    # The original truncates, so that -0.9 lies in cell 0; SMAClite does not.
+    whole = jnp.floor if fight.rules == "smaclite" else jnp.trunc
+    moves = [alive & terrain.is_open(fight.cells, whole(x + dx), whole(y + dy)) for dx, dy in steps]
     first = jnp.stack([~alive, alive, *moves], axis=1)
     return jnp.concatenate([first, _aims(fight, state)], axis=1)
 
@@ -111,7 +113,7 @@ def _aims(fight: Fight, state: BattleState) -> Bool[Array, "A enemies E"]:
     attacks = near[:, A:]
     if not fight.heals[:A].any():
         return attacks
-    healed = near[:, :A] & jnp.asarray(~fight.heals[:A] & ~np.eye(A, dtype=bool))[:, :, None]
+    healed = near[:, :A] & jnp.asarray(~fight.heals[:A].T & ~np.eye(A, dtype=bool))[:, :, None]
     healed = _resized(healed, enemies)
     return jnp.where(fight.heals[:A, :, None], healed, attacks)
 

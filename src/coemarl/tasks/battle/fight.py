@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from coemarl.tasks.battle import terrain
-from coemarl.tasks.battle.maps import BattleMap, Group
+from coemarl.tasks.battle.maps import BattleMap, Group, Order
 from coemarl.tasks.battle.units import KINDS, LOOPS_PER_SECOND, Kind
 
 
@@ -69,6 +69,8 @@ class Fight:
     """A: units 0 to A - 1 are allies."""
     units: int
     """N."""
+    order: Order
+    """Where the enemies attack."""
     cells: np.ndarray
     start_x: np.ndarray
     start_y: np.ndarray
@@ -143,6 +145,7 @@ def make_fight(battle: BattleMap, rules: str) -> Fight:
         kinds=tuple(name for name, _, _ in everyone),
         allies=len(allies),
         units=len(everyone),
+        order=battle.order_smaclite if rules == "smaclite" else battle.order,
         cells=cells,
         start_x=np.array([x for _, x, _ in everyone], np.float32),
         start_y=np.array([y for _, _, y in everyone], np.float32),
@@ -300,7 +303,7 @@ def order_of(fight: Fight, fraction: Float[Array, " E"]) -> Float[Array, "2 E"]:
 
     (For "allies" the point is not used: it is the nearest ally, wherever that is.)
     """
-    order = fight.map.order
+    order = fight.order
     if isinstance(order, tuple):
         return jnp.broadcast_to(jnp.asarray(order, jnp.float32)[:, None], (2, fraction.shape[0]))
     ends = np.stack([fight.start_x, fight.start_y])[:, : fight.allies]

@@ -201,10 +201,10 @@ def _moved(
 def _march(fight: Fight, state: BattleState) -> tuple[Array, Array, Array]:
     """Where each enemy without a target goes, and whether it does."""
     A, shape = fight.allies, state.x[fight.allies :].shape
-    if fight.map.order == "none":
+    if fight.order == "none":
         return state.x[A:], state.y[A:], jnp.zeros(shape, bool)
     x, y = (jnp.broadcast_to(part, shape) for part in (state.order[:1], state.order[1:]))
-    if fight.map.order == "allies":
+    if fight.order == "allies":
         nearest = least(
             A,
             lambda j: (

@@ -10,8 +10,8 @@
     at = [9, 16]                   # the first unit's place; the others stand around it
     units = { stalker = 3 }        # kinds of units.py, and how many
 
-Optional are `terrain_smaclite`, for the rules `smaclite` alone, and `enemy_kinds`, the order in
-which the enemy's kinds are numbered where it is not the alphabet's.
+Optional are `terrain_smaclite` and `order_smaclite`, for the rules `smaclite` alone, and
+`enemy_kinds`, the order in which the enemy's kinds are numbered where it is not the alphabet's.
 """
 
 import dataclasses
@@ -51,6 +51,7 @@ class BattleMap:
     terrain: str | tuple[str, ...]
     terrain_smaclite: str | tuple[str, ...]
     order: Order
+    order_smaclite: Order
     groups: tuple[Group, ...]
     enemy_kinds: tuple[str, ...] | None
 
@@ -102,6 +103,7 @@ _FIELDS = {
     "terrain": True,
     "terrain_smaclite": False,
     "order": True,
+    "order_smaclite": False,
     "groups": True,
     "enemy_kinds": False,
 }
@@ -129,6 +131,7 @@ def read(name: str, table: Mapping[str, Any]) -> BattleMap:
         terrain=ground,
         terrain_smaclite=_terrain(table.get("terrain_smaclite", ground)),
         order=_order(table["order"]),
+        order_smaclite=_order(table.get("order_smaclite", table["order"])),
         groups=tuple(_group(group) for group in table["groups"]),
         enemy_kinds=None,
     )

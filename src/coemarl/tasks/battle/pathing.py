@@ -16,6 +16,8 @@ from coemarl.tasks.battle.terrain import SIZE, is_box
 
 MARGIN = 0.4
 """How far ways keep from walls, in cells."""
+SAMPLES = 80
+"""Points of a line that are looked at: two to a cell, even of the longest."""
 STRAIGHT = -1
 
 
@@ -96,15 +98,16 @@ def _sees(cells: np.ndarray, starts: np.ndarray, goals: np.ndarray, margin: floa
     With a margin, lines that far to the left and right do too.
     """
     out = np.ones((len(starts), len(goals)), bool)
+    padded = np.pad(cells, 1)
+    starts, goals = starts.astype(np.float32), goals.astype(np.float32)
     across = np.array([0.0]) if margin == 0 else np.array([-margin, margin])
     for i, start in enumerate(starts):
         way = goals - start
         length = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-9)
         left = np.stack([-way[:, 1], way[:, 0]], axis=1) / length
-        samples = np.linspace(0, 1, 4 * SIZE)
+        samples = np.linspace(0, 1, SAMPLES, dtype=np.float32)
         for shift in across:
-            points = start + shift * left[:, None] + samples[None, :, None] * way[:, None]
-            inside = ((points >= 0) & (points < SIZE)).all(axis=2)
-            column, row = (np.clip(points[..., k].astype(int), 0, SIZE - 1) for k in (0, 1))
-            out[i] &= (inside & cells[column, row]).all(axis=1)
+            points = start + shift * left[:, None] + samples[:, None] * way[:, None] + 1
+            column, row = (points[..., k].astype(np.int16) for k in (0, 1))
+            out[i] &= padded[column, row].all(axis=1)
     return out

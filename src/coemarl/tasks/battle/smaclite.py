@@ -11,9 +11,11 @@ ones. 5. All move. 6. Weapons cool down, shields, energy and health grow. 7. In 
 alive with a ready weapon strike those that were in range in (3), at once and without a missile.
 An attack on one that died earlier in the same step is wasted, and costs the cooldown.
 
-Different from SMAClite: walls stop centres at their edge, where its own avoidance of walls is
-defective; nobody leaves the map; and all regrow before any strikes, where there each does in its
-turn.
+Walls slow down who comes near, as the avoidance of SMAClite does it, defect included: nobody
+moves so fast that it would reach a wall in its row or column within a second.
+
+Different from SMAClite: corners of walls are not avoided before they are reached; nobody leaves the
+map; and all regrow before any strikes, where there each does in its turn.
 """
 
 from typing import Any
@@ -51,7 +53,8 @@ def loop(
     stands = (aim >= 0) & works & (dx * dx + dy * dy <= reach * reach)
     wish = _wish(fight, state, orders, (aim >= 0, aim_x, aim_y), stands, target)
     wish = (jnp.where(alive, wish[0], 0.0), jnp.where(alive, wish[1], 0.0))
-    vx, vy = avoided(fight, state, wish, alive)
+    wish = _before_walls(fight, state, wish)
+    vx, vy = _before_walls(fight, state, avoided(fight, state, wish, alive))
     vx, vy = vx / np.float32(LOOPS_PER_SECOND), vy / np.float32(LOOPS_PER_SECOND)
     x, y = terrain.held_inside(
         fight.cells, (state.x, state.y), (state.x + vx, state.y + vy), fight.clearance
@@ -173,7 +176,7 @@ def _wish(
     )
     goal_x = jnp.where(has, aim_x, jnp.concatenate([orders.goal_x, order_x]))
     goal_y = jnp.where(has, aim_y, jnp.concatenate([orders.goal_y, order_y]))
-    marches = jnp.full(order_x.shape, fight.map.order != "none")
+    marches = jnp.full(order_x.shape, fight.order != "none")
     goes = has | jnp.concatenate([orders.moves, marches])
     dx, dy = goal_x - state.x, goal_y - state.y
     apart = jnp.sqrt(dx * dx + dy * dy)
@@ -182,9 +185,33 @@ def _wish(
     return dx * factor, dy * factor
 
 
+def _before_walls(
+    fight: Fight, state: BattleState, velocity: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Velocities (cells per second) so reduced that no wall ahead is reached within a second.
+
+    As SMAClite has it, the radius counts towards walls in the west and the east, and towards walls
+    in the south and the north it does not.
+    """
+    column, row = (
+        jnp.clip(jnp.floor(part), 0, terrain.SIZE - 1).astype(jnp.int32)
+        for part in (state.x, state.y)
+    )
+    face = jnp.asarray(terrain.faces(fight.cells))[column * terrain.SIZE + row]
+    ground = ~jnp.asarray(fight.air)
+
+    def between(part: Array, low: Array, high: Array) -> Array:
+        part = jnp.where(ground, jnp.maximum(part, jnp.minimum(low, 0.0)), part)
+        return jnp.where(ground, jnp.minimum(part, jnp.maximum(high, 0.0)), part)
+
+    west, east = face[..., 0] + fight.radius - state.x, face[..., 1] - fight.radius - state.x
+    south, north = face[..., 2] - state.y, face[..., 3] - state.y
+    return between(velocity[0], west, east), between(velocity[1], south, north)
+
+
 def _attack_point(fight: Fight, state: BattleState) -> tuple[Array, Array]:
     """Where each enemy is ordered to, (1, E) or (N - A, E)."""
-    if fight.map.order != "allies":
+    if fight.order != "allies":
         return state.order[:1], state.order[1:]
     A = fight.allies
     nearest = least(

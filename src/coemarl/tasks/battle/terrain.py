@@ -111,11 +111,28 @@ def is_box(cells: np.ndarray) -> bool:
 
 
 def is_open(cells: np.ndarray, x: Float[Array, "*N"], y: Float[Array, "*N"]) -> Bool[Array, "*N"]:
-    """Whether points lie in open cells, truncated to whole numbers as the original does."""
-    column, row = jnp.trunc(x).astype(jnp.int32), jnp.trunc(y).astype(jnp.int32)
+    """Whether points lie in open cells of the map."""
+    column, row = jnp.floor(x).astype(jnp.int32), jnp.floor(y).astype(jnp.int32)
     inside = (column >= 0) & (column < SIZE) & (row >= 0) & (row < SIZE)
     flat = jnp.asarray(cells.reshape(-1))
     return inside & flat[jnp.where(inside, column * SIZE + row, 0)]
+
+
+def faces(cells: np.ndarray) -> np.ndarray:
+    """For each cell, where the nearest walls in its row and column begin: west, east, south and
+    north, float (32 * 32, 4). The map's border is no wall: it is infinitely far."""
+    found = np.full((SIZE, SIZE, 4), [-np.inf, np.inf, -np.inf, np.inf])
+    for line in range(SIZE):
+        for along, row in ((0, cells[:, line]), (2, cells[line])):
+            walls = np.flatnonzero(~row)
+            for k in range(SIZE):
+                before, after = walls[walls < k], walls[walls > k]
+                cell = found[k, line] if along == 0 else found[line, k]
+                if before.size:
+                    cell[along] = before[-1] + 1
+                if after.size:
+                    cell[along + 1] = after[0]
+    return found.reshape(-1, 4).astype(np.float32)
 
 
 # Around each cell, as bits of one number: which of its neighbours are walls.
