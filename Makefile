@@ -18,7 +18,8 @@ lint: .venv/.installed-test
 # The versions that .venv has now, for whoever wants the same.
 pins: .venv/.installed-test
 	mkdir -p requirements
-	$(BIN)/python -m pip freeze --exclude-editable > requirements/pinned.txt
+	@echo "# The versions of one machine, $$($(BIN)/python -V), on which the tests ran. Written by 'make pins'." > requirements/pinned.txt
+	$(BIN)/python -m pip freeze --exclude-editable >> requirements/pinned.txt
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
