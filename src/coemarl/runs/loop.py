@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from coemarl.runs import folder
+from coemarl.runs import folder, machine
 from coemarl.runs.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Pace:
         """Learn from one chunk. The first one is left out: it contains the compilation."""
         if not self.compiled:
             self.compiled = True
+            machine.give_back()
             return
         self.training_seconds += seconds
         self.training_steps += steps
@@ -180,6 +181,8 @@ def observe(
     }
     row = {**progress, **evaluation, **metrics}
     folder.append(run.rows, row)
+    if boundary == 0:  # what was compiled until here
+        machine.give_back()
     timing = {
         "boundary": boundary,
         "seconds": round(pace.seconds, 3),

@@ -7,6 +7,8 @@ than it brings, and one run per core is the way to use several. It also is a par
 same bytes": the sum of a long product depends on how many threads share it.
 """
 
+import contextlib
+import ctypes
 import hashlib
 import os
 import platform
@@ -64,5 +66,22 @@ def memory() -> int | None:
     if info.exists():
         for line in info.read_text().splitlines():
             if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def give_back() -> None:
+    """Return memory that is free within this process to the system, where the C library can:
+    compiling takes hundreds of MB for a moment, which would else stay with the process."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def resident() -> int | None:
+    """Bytes of memory that this process holds now, if the system says so."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
     return None
