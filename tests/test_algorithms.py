@@ -128,6 +128,11 @@ def test_algorithms_are_made_of_parts_too() -> None:
         configs.default_config("lbf:5x5-2p-1f", "coe+qmax")
 
 
+def test_conditional_values_want_the_fixed_order() -> None:
+    with pytest.raises(ValueError, match="the actions of agents of lower index"):
+        tiny("lbf:5x5-2p-1f", "coe-cond-cq", explorer__order="random")
+
+
 @pytest.mark.parametrize(
     ("algo", "reason"),
     [

@@ -1,5 +1,7 @@
 """COE: its walks, bonuses and counting against plain Python, and what evaluation leaves alone."""
 
+import math
+from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 
 from coemarl.counts import CountsOptions
 from coemarl.explorers.coe import CoeOptions, make_coe
-from coemarl.explorers.explorer import Explorer, Moment
+from coemarl.explorers.explorer import Advice, Explorer, Moment
 from coemarl.tasks import TaskSpec
 from plain import PlainCoe, plain_walk
 from small import assert_same_bytes, raw, small_trainer
@@ -194,6 +196,63 @@ def test_bootstrap_equals_a_plain_walk(form: str) -> None:
         )
         assert actions[k].tolist() == expected
         np.testing.assert_allclose(bonus[k], bonuses, rtol=1e-5)
+
+
+# The order of choosing
+
+ORDERED = {
+    order: CoeOptions(c_act=0.7, order=order, counts=CountsOptions(k=2, kind="dense", width=2**16))
+    for order in ("random", "surest")
+}
+
+
+@pytest.mark.parametrize("order", ORDERED)
+def test_choices_in_an_order_of_their_own_equal_plain_ones(order: str) -> None:
+    """Counts of who did what before whom, in a dictionary; the order is told by the trace."""
+    explorer = make_coe(ORDERED[order], SPEC)
+    state, rng = explorer.init(jax.random.key(3)), np.random.default_rng(1)
+    twin, seen = PlainCoe(ORDERED[order], SPEC, state.projection), Counter()
+    choose, observe = jax.jit(partial(explorer.choose, values=own)), jax.jit(explorer.observe)
+    orders = set()
+    for step in range(150):
+        s = rng.normal(size=SPEC.state_size).astype(np.float32)
+        utilities = rng.normal(0, 0.3, (A, U)).astype(np.float32)
+        avail = rng.random((A, U)) < 0.8
+        avail[:, 1] |= ~avail.any(1)
+        zero, key = jnp.int32(0), jax.random.key(step)
+        advice = Advice(jnp.array(utilities), jnp.zeros((A, 0)))
+        moment = Moment(jnp.array(s), jnp.array(avail), zero, zero)
+        choice = choose(state, (), key, moment, advice)
+        turns = plain_order(order, key, utilities, avail)
+        node, actions = twin.root(s), {}
+        for i in turns:
+            visits = [seen[(*node, (i, a))] for a in range(U)]
+            top = 2 * math.log(max(sum(visits), 1))
+            score = [
+                utilities[i, a] + 0.7 * math.sqrt(top / (n or 0.1)) if avail[i, a] else -math.inf
+                for a, n in enumerate(visits)
+            ]
+            actions[i] = score.index(max(score))
+            node = (*node, (i, actions[i]))
+            seen[node] += 1
+        assert choice.actions.tolist() == [actions[i] for i in range(A)]
+        orders.add(tuple(turns))
+        trace = jax.tree.map(lambda leaf: leaf[None], choice.trace)
+        state = observe(state, trace, jnp.ones(1, bool))
+    assert len(orders) > A
+    assert float(state.visits) == 150
+
+
+def own(advice: Advice, i: Any, actions: Any) -> Any:
+    return advice.values[i]
+
+
+def plain_order(order: str, key: Any, utilities: np.ndarray, avail: np.ndarray) -> list[int]:
+    if order == "random":
+        return jax.random.permutation(key, A).tolist()
+    legal = [sorted(row[mask], reverse=True) for row, mask in zip(utilities, avail, strict=True)]
+    gaps = [row[0] - row[1] if len(row) > 1 else math.inf for row in legal]
+    return sorted(range(A), key=lambda i: -gaps[i])
 
 
 def test_scales_of_zero_leave_learning_alone() -> None:

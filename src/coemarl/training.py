@@ -141,6 +141,11 @@ def make_parts(config: RunConfig) -> Parts:
     utility = configuration.part("utility", row.utility)[1](
         config.utility, task.spec, config.learner.products, explorer.latents
     )
+    if utility.views[0].conditional and not explorer.fixed_order:
+        raise ValueError(
+            f"utility {row.utility} knows the actions of agents of lower index: take explorer.order"
+            " fixed"
+        )
     if explorer.latents and not utility.latents:
         raise ValueError(
             f"explorer {row.explorer} draws latents, which utility {row.utility} cannot hear:"

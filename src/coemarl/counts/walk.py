@@ -67,3 +67,39 @@ def path_of(counts: Counts, root: NodeKey, actions: Int[Array, " A"]) -> NodeKey
 
     _, keys = lax.scan(step, root, actions, unroll=actions.shape[0] <= UNROLLED_AGENTS)
     return prepend(root, keys)
+
+
+class Turns(NamedTuple):
+    """One path on which agents chose in an order of its own."""
+
+    actions: Int[Array, " A"]
+    path: NodeKey
+    """Keys with a leading axis (A + 1): root first."""
+    bonus: Float[Array, " A"]
+    """What `decide` gave, in the order of choosing."""
+
+
+def walk_in_order(
+    counts: Counts,
+    table: Table,
+    root: NodeKey,
+    order: Int[Array, " A"],
+    actions: int,
+    decide: Decide,
+) -> Turns:
+    """As `walk`, but agents choose in the given order. `counts` has an action for each agent and
+    action, agent first: a node is who did what so far, in that order. A node's count is taken as
+    that of the children which the next agent's actions lead to."""
+
+    def step(carry: tuple, i: Int[Array, ""]) -> tuple[tuple, tuple]:
+        key, taken = carry
+        first = i * actions
+        children = lax.dynamic_slice(counts.children(table, key), (first,), (actions,))
+        action, bonus = decide(i, taken, key, children.sum(), children)
+        key = counts.child(key, first + action)
+        return (key, taken.at[i].set(action)), (key, bonus)
+
+    start = (root, jnp.zeros(order.shape[0], jnp.int32))
+    unroll = order.shape[0] <= UNROLLED_AGENTS
+    (_, taken), (keys, bonus) = lax.scan(step, start, order, unroll=unroll)
+    return Turns(taken, prepend(root, keys), bonus)

@@ -25,10 +25,14 @@ Each agent's reward bonus is that of its own prefix, c_rew / sqrt(N(s, a_<=i)) (
 last agent's is the joint action's.
 
 Every joint action of training is counted, whatever the constants are. No epsilon is used.
+
+The paper fixes the order in which agents choose. With `order` random it is drawn anew at each step,
+with `surest` the agent goes first whose two best legal utilities lie furthest apart. Acting then
+counts who did what in which order, in a sketch of its own; the other bonuses keep the fixed order.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -38,7 +42,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from coemarl.counts import Counts, CountsOptions, NodeKey, SimHash, Table, make_counts, make_hash
 from coemarl.counts.simhash import Projection
-from coemarl.counts.walk import Walk, path_of, walk
+from coemarl.counts.walk import Walk, path_of, walk, walk_in_order
 from coemarl.explorers.epsilon import best_legal
 from coemarl.explorers.explorer import Advice, Choice, Explorer, Judgement, Moment, Values
 from coemarl.replay import Episodes
@@ -64,6 +68,9 @@ class CoeOptions:
     """In form `reference`: the exponent grows from 1/2 to 2/3 along an episode."""
     unvisited: float = 0.1
     """In form `paper`: how many visits a node counts as that has none."""
+    order: Literal["fixed", "random", "surest"] = "fixed"
+    """Who chooses before whom: by index as in the paper, drawn anew at each step, or the surest
+    first."""
     counts: CountsOptions = field(default_factory=CountsOptions)
     """How states are told apart and visits counted."""
 
@@ -74,6 +81,10 @@ class CoeOptions:
                 raise ValueError(f"coe {name} is {value}: a scale of optimism is at least 0")
         if self.form not in ("paper", "reference"):
             raise ValueError(f"no coe form '{self.form}': choose paper or reference")
+        if self.order not in ("fixed", "random", "surest"):
+            raise ValueError(f"no coe order '{self.order}': choose fixed, random or surest")
+        if self.order != "fixed" and self.counts.kind == "coin-flip":
+            raise ValueError(f"coe order {self.order} counts in a sketch, not by coin-flip")
         if not 0 < self.unvisited <= 1:
             raise ValueError(f"coe unvisited is {self.unvisited}: it must lie in (0, 1]")
 
@@ -83,6 +94,8 @@ class CoeState(NamedTuple):
 
     projection: Projection
     table: Table
+    turns: Table | None
+    """Counts of who did what in which order; None where the order is fixed."""
     visits: Float[Array, ""]
     """Joint actions counted."""
     cells: Float[Array, ""]
@@ -95,6 +108,8 @@ class CoeTrace(NamedTuple):
     """What one decision leaves to be counted."""
 
     path: NodeKey
+    turns: NodeKey | None
+    """The path in the order of choosing; None where that is fixed."""
     bonus: Float[Array, ""]
     """Mean over agents of the bonus of the actions taken."""
 
@@ -168,6 +183,7 @@ class Coe:
     num_agents: int
     num_actions: int
     counts: Counts
+    turns: Counts | None
     simhash: SimHash
     acting: Confidence
     booting: Confidence
@@ -216,13 +232,58 @@ def choose(
 ) -> Choice:
     """The team's optimistic joint action; agent i knows what agents before i do (equation 4)."""
     options = coe.options
-    path = coe.optimistic_walk(
-        state, moment, lambda i, actions: values(advice, i, actions), options.c_act, coe.acting
-    )
+    read = lambda i, actions: values(advice, i, actions)  # noqa: E731
+    if coe.turns is not None:
+        return choose_in_turns(coe, state, key, moment, advice, read)
+    path = coe.optimistic_walk(state, moment, read, options.c_act, coe.acting)
     reward_bonus = jnp.zeros(coe.num_agents + 1)
     if stores_bonus(options):
         reward_bonus = with_team(reference_novelty(path.visits[1:], options.c_rew))
-    return Choice(path.actions, reward_bonus, CoeTrace(path.path, path.bonus.mean()))
+    return Choice(path.actions, reward_bonus, CoeTrace(path.path, None, path.bonus.mean()))
+
+
+def order_of(
+    coe: Coe, key: PRNGKeyArray, values: Float[Array, "A U"], avail: Bool[Array, "A U"]
+) -> Int[Array, " A"]:
+    """Who chooses first, second and so on: drawn, or by how far the two best legal utilities lie
+    apart, the furthest first (an agent with one legal action before all)."""
+    if coe.options.order == "random":
+        return jax.random.permutation(key, coe.num_agents)
+    best = -jnp.sort(-jnp.where(avail, values, -jnp.inf), axis=1)
+    gap = best[:, 0] - best[:, 1] if coe.num_actions > 1 else best[:, 0]
+    return jnp.argsort(-gap).astype(jnp.int32)
+
+
+def choose_in_turns(
+    coe: Coe,
+    state: CoeState,
+    key: PRNGKeyArray,
+    moment: Moment,
+    advice: Advice,
+    values: Judgement,
+) -> Choice:
+    """As `choose`, in an order of this step's own."""
+    assert coe.turns is not None
+    options, code = coe.options, coe.simhash.code(state.projection, moment.state)
+
+    def decide(
+        i: Array, actions: Array, key: NodeKey, parent: Array, children: Array
+    ) -> tuple[Array, Array]:
+        bonus = options.c_act * coe.acting(parent, children, moment.t)
+        action = best_legal(values(i, actions) + bonus, moment.avail[i])
+        return action, bonus[action]
+
+    order = order_of(coe, key, advice.values, moment.avail)
+    turns = walk_in_order(
+        coe.turns, state.turns, coe.turns.root(code), order, coe.num_actions, decide
+    )
+    path = path_of(coe.counts, coe.root(state, moment.state), turns.actions)
+    reward_bonus = jnp.zeros(coe.num_agents + 1)
+    if stores_bonus(options):
+        below = jax.tree.map(lambda leaf: leaf[1:], path)
+        visits = jax.vmap(coe.counts.count, (None, 0))(state.table, below)
+        reward_bonus = with_team(reference_novelty(visits, options.c_rew))
+    return Choice(turns.actions, reward_bonus, CoeTrace(path, turns.path, turns.bonus.mean()))
 
 
 def observe(coe: Coe, state: CoeState, traces: CoeTrace, active: Bool[Array, " E"]) -> CoeState:
@@ -233,6 +294,8 @@ def observe(coe: Coe, state: CoeState, traces: CoeTrace, active: Bool[Array, " E
     table = coe.counts.add(state.table, traces.path, counted)
     visits, bonus = recent_mean(state.visits, state.bonus, traces.bonus, counted)
     state = state._replace(table=table, visits=visits, bonus=bonus)
+    if coe.turns is not None:
+        state = state._replace(turns=coe.turns.add(state.turns, traces.turns, counted))
     if coe.counts.by_state:
         return state
     roots = jax.tree.map(lambda leaf: leaf[:, 0], traces.path)
@@ -296,6 +359,13 @@ def bootstrap(
     return path.actions, path.bonus
 
 
+def turns_of(options: CountsOptions, spec: TaskSpec) -> Counts:
+    """Counts of who did what in which order: a sketch with an action for each agent and action."""
+    return make_counts(
+        replace(options, kind="sketch"), spec.num_agents, spec.num_agents * spec.num_actions
+    )
+
+
 def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
     """The COE explorer of a task."""
     acting = acting_confidence(options, spec.episode_limit)
@@ -306,6 +376,7 @@ def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
         counts=make_counts(
             options.counts, spec.num_agents, spec.num_actions, state_size=spec.state_size
         ),
+        turns=None if options.order == "fixed" else turns_of(options.counts, spec),
         simhash=make_hash(options.counts, spec.state_size),
         acting=acting,
         booting=bootstrap_confidence(options, acting),
@@ -316,7 +387,8 @@ def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
         visits, cells, bonus = (jnp.zeros(()) for _ in range(3))
         seeded = coe.counts.seeded
         table = coe.counts.init() if seeded is None else seeded(jax.random.fold_in(key, 1))
-        return CoeState(coe.simhash.init(key), table, visits, cells, bonus)
+        turns = None if coe.turns is None else coe.turns.init()
+        return CoeState(coe.simhash.init(key), table, turns, visits, cells, bonus)
 
     def calibrate(state: CoeState, states: Float[Array, "N S"]) -> CoeState:
         projection, table = coe.simhash.calibrate(state.projection, states), state.table
@@ -346,5 +418,6 @@ def make_coe(options: CoeOptions, spec: TaskSpec) -> Explorer:
         calibration_states=coe.simhash.calibration_states,
         calibrate=calibrate if coe.simhash.calibration_states else None,
         metrics=metrics,
-        summary=coe.counts.summary,
+        fixed_order=options.order == "fixed",
+        summary=coe.counts.summary + ("" if coe.turns is None else f"; turns: {coe.turns.summary}"),
     )

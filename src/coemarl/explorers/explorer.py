@@ -119,6 +119,8 @@ class Explorer:
     """A loss of its own."""
     stores_bonus: bool = False
     """Whether the reward bonus is the one of the moment of acting, kept in replay."""
+    fixed_order: bool = True
+    """Whether agents always choose by their index, as conditional utilities take it."""
     calibration_states: int = 0
     """How many states of random play `calibrate` wants to see before training."""
     calibrate: Callable[[ExplorerState, Float[Array, "N S"]], ExplorerState] | None = None
