@@ -10,6 +10,8 @@ run.py       many games at once, compiled
 plain.py     the same in plain Python, one number at a time
 results.py   tables, rows and the summary for machines
 curves.py    the paper's figure
-study.py     which of the paper's claims hold under which reading of it
-view.py      the tree as a picture and as a film
+study.py     every reading of the paper, played once
+claims.py    which of the paper's claims hold under which reading
+growth.py    what the tree held at each moment of a game
+view.py      that as a picture and as a film
 """

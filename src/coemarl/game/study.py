@@ -2,7 +2,7 @@
 
 The paper says neither c, nor how long its games are, nor how agents that learn for themselves
 estimate values, nor what they do first. So every learner plays under all of these, and `claims.py`
-reads from the rows which of the paper's claims hold where.
+says which of the paper's claims hold where.
 
 A row is one learner with one set of rules at one p0, seen after so many steps: for each seed the
 regret until there, and the share of optimal joint actions in the last tenth of these steps. Rows
@@ -30,7 +30,7 @@ from coemarl.runs import origin
 P0S = (0.0, 0.4, 0.8)
 SCALES = (1.0, 0.3, 0.1, 0.03)
 HORIZONS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
-"""After how many steps a game is seen; a game has one of the last four lengths."""
+"""After how many steps a game is seen; games are 200,000 or 1,000,000 long."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,20 @@ class Setting:
 
 def settings() -> Iterator[Setting]:
     """The settings in the order in which they are played: what is most likely meant first."""
-    for unvisited in ("first", "offset"):
-        for c in SCALES:
-            yield Setting("dep-dep", Rules(c=c, unvisited=unvisited), 200_000)
-            yield from independent(c, "mean", unvisited)
-            yield from independent(c, 0.01, unvisited)
-    for c in (1.0, 0.3):
-        yield Setting("central", Rules(c=c), 100_000)
+    yield from over_scales("first")
     for learner in ("dep-dep", "ind-dep"):  # is it only a matter of time?
         yield Setting(learner, Rules(), 1_000_000)
+    yield from over_scales("offset")
     for c in SCALES:
         yield from independent(c, 0.1, "first")
+
+
+def over_scales(unvisited: Literal["first", "offset"]) -> Iterator[Setting]:
+    """All scales of optimism, with means and with a small step size."""
+    for c in SCALES:
+        yield Setting("dep-dep", Rules(c=c, unvisited=unvisited), 200_000)
+        yield from independent(c, "mean", unvisited)
+        yield from independent(c, 0.01, unvisited)
 
 
 def independent(
