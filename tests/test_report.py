@@ -426,6 +426,18 @@ def test_signs_of_what_cannot_be_judged(odd):
     assert "?: no test against the best is possible" in words
 
 
+def test_who_has_fewer_steps_does_not_compete():
+    lines = [
+        *rows(LBF, "coe", {0: (0, 1, 2), 1: (0, 1, 1)}),
+        *rows(LBF, "qmix", {0: (0, 0, 1), 1: (0, 1, 1)}),
+        *rows(LBF, "emc", {0: (9, 8), 1: (7, 9)}, points=(0, 100)),
+    ]
+    cells = line_of(lines).cells
+    assert [algo for algo, cell in cells.items() if cell.best] == ["coe"]
+    assert (cells["emc"].mark, cells["emc"].outcomes) == ("†", {})
+    assert cells["emc"].estimate.mean == 8.25
+
+
 def test_values_that_are_missing_are_no_numbers_anywhere(odd):
     curves = odd.results.curves(SPREAD, "qmix", RETURN)
     assert np.isnan(curves.values[1, 1])
