@@ -53,8 +53,8 @@ BONUS_MEMORY = 1000.0
 
 
 @dataclass(frozen=True)
-class CoeOptions:
-    """Scales and forms of the optimism."""
+class Optimism:
+    """Scales and form of an optimism of counts."""
 
     c_act: float = 0.01
     """Scale of the bonus when acting."""
@@ -64,13 +64,8 @@ class CoeOptions:
     """Scale of the bonus on bootstrapped utilities."""
     form: Literal["paper", "reference"] = "paper"
     """The paper's equations, or the published code's."""
-    decay: bool = True
-    """In form `reference`: the exponent grows from 1/2 to 2/3 along an episode."""
     unvisited: float = 0.1
     """In form `paper`: how many visits a node counts as that has none."""
-    order: Literal["fixed", "random", "surest"] = "fixed"
-    """Who chooses before whom: by index as in the paper, drawn anew at each step, or the surest
-    first."""
     counts: CountsOptions = field(default_factory=CountsOptions)
     """How states are told apart and visits counted."""
 
@@ -81,12 +76,26 @@ class CoeOptions:
                 raise ValueError(f"coe {name} is {value}: a scale of optimism is at least 0")
         if self.form not in ("paper", "reference"):
             raise ValueError(f"no coe form '{self.form}': choose paper or reference")
+        if not 0 < self.unvisited <= 1:
+            raise ValueError(f"coe unvisited is {self.unvisited}: it must lie in (0, 1]")
+
+
+@dataclass(frozen=True)
+class CoeOptions(Optimism):
+    """Scales and forms of the optimism."""
+
+    decay: bool = True
+    """In form `reference`: the exponent grows from 1/2 to 2/3 along an episode."""
+    order: Literal["fixed", "random", "surest"] = "fixed"
+    """Who chooses before whom: by index as in the paper, drawn anew at each step, or the surest
+    first."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.order not in ("fixed", "random", "surest"):
             raise ValueError(f"no coe order '{self.order}': choose fixed, random or surest")
         if self.order != "fixed" and self.counts.kind == "coin-flip":
             raise ValueError(f"coe order {self.order} counts in a sketch, not by coin-flip")
-        if not 0 < self.unvisited <= 1:
-            raise ValueError(f"coe unvisited is {self.unvisited}: it must lie in (0, 1]")
 
 
 class CoeState(NamedTuple):

@@ -14,19 +14,19 @@ with zero counts and ties as in COE. Form `reference`, what the published code c
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from coemarl.counts import Counts, CountsOptions, NodeKey, SimHash, Table, make_counts, make_hash
+from coemarl.counts import Counts, NodeKey, SimHash, Table, make_counts, make_hash
 from coemarl.counts.simhash import Projection
 from coemarl.counts.walk import path_of
 from coemarl.explorers.coe import (
-    CoeOptions,
+    Optimism,
     novelty,
     recent_mean,
     reference_confidence,
@@ -40,25 +40,8 @@ from coemarl.tasks.task import TaskSpec
 
 
 @dataclass(frozen=True)
-class UcbIndependentOptions:
+class UcbIndependentOptions(Optimism):
     """Scales and forms of the optimism."""
-
-    c_act: float = 0.01
-    """Scale of the bonus when acting."""
-    c_rew: float = 0.0
-    """Scale of the bonus on rewards."""
-    c_boot: float = 0.0
-    """Scale of the bonus on bootstrapped utilities."""
-    form: Literal["paper", "reference"] = "paper"
-    """The paper's equations, or the published code's."""
-    unvisited: float = 0.1
-    """In form `paper`: how many visits an action counts as that has none."""
-    counts: CountsOptions = field(default_factory=CountsOptions)
-    """How states are told apart and visits counted."""
-
-    def __post_init__(self) -> None:
-        as_coe = {name: getattr(self, name) for name in ("c_act", "c_rew", "c_boot")}
-        CoeOptions(**as_coe, form=self.form, unvisited=self.unvisited)  # refuses what it refuses
 
 
 class UcbIndependentState(NamedTuple):

@@ -51,6 +51,12 @@ def read(head: Linear, hidden: Float[Array, "... H N"]) -> Float[Array, "... U N
     return weight @ hidden + bias
 
 
+def columns_of(observations: Float[Array, "B T A D"]) -> Float[Array, "T D N"]:
+    """Episodes' observations features first, agents fastest: N = B A columns."""
+    B, T, A, D = observations.shape
+    return observations.transpose(1, 3, 0, 2).reshape(T, D, B * A)
+
+
 def agents_last(rows: Float[Array, "T F N"], batch: int) -> Float[Array, "B T A F"]:
     """What features-first rows hold, for each episode, step and agent."""
     T, F, N = rows.shape
@@ -85,9 +91,8 @@ def make_independent(options: IndependentOptions, spec: TaskSpec, products: str)
         latent: Float[Array, "B Z"],
         length: Int[Array, ""],
     ) -> Advice:
-        B, T = observations.shape[:2]
-        columns = observations.transpose(1, 3, 0, 2).reshape(T, D, B * A)
-        hidden: Any = gru.unroll(params.trunk, columns, length, products)
+        B = observations.shape[0]
+        hidden: Any = gru.unroll(params.trunk, columns_of(observations), length, products)
         return Advice(agents_last(read(params.head, hidden), B), agents_last(hidden, B))
 
     return Utility(init=init, start=start, advise=advise, unroll=unroll, features=options.hidden)

@@ -18,7 +18,12 @@ from coemarl.explorers.explorer import Advice
 from coemarl.networks import Linear, linear_init
 from coemarl.tasks.task import TaskSpec
 from coemarl.utilities import gru
-from coemarl.utilities.independent import IndependentOptions, agents_last, features_first
+from coemarl.utilities.independent import (
+    IndependentOptions,
+    agents_last,
+    columns_of,
+    features_first,
+)
 from coemarl.utilities.utility import Utility
 
 
@@ -74,10 +79,8 @@ def make_latent(options: LatentOptions, spec: TaskSpec, products: str, latents: 
         latent: Float[Array, "B Z"],
         length: Int[Array, ""],
     ) -> Advice:
-        B, T = observations.shape[:2]
-        columns = observations.transpose(1, 3, 0, 2).reshape(T, D, B * A)
-        hidden: Any = gru.unroll(params.trunk, columns, length, products)
-        features = agents_last(hidden, B)
+        hidden: Any = gru.unroll(params.trunk, columns_of(observations), length, products)
+        features = agents_last(hidden, observations.shape[0])
         return Advice(
             jnp.einsum("bauh,btah->btau", heads(params.hyper, latent), features), features
         )
