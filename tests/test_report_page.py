@@ -12,11 +12,12 @@ from coemarl.report.table import Settings, text
 from reported import LBF, SPREAD, rows, study
 
 PHONE, DESK = (390, 844), (1280, 900)
+COMMAND = "coe report '</script><b>x'"
 TITLE = "A study <i>of</i> </script>&amp;"
 
 
 def document_of(lines, title=TITLE):
-    return make_document(title, Gathered(tuple(lines), ()), Settings(), command="coe report x")
+    return make_document(title, Gathered(tuple(lines), ()), Settings(), command=COMMAND)
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,7 @@ def test_it_opens_from_the_disk_alone_and_complains_of_nothing(shown, file):
     assert shown.complaints() == []
     assert shown.ask("document.title") == TITLE
     assert texts(shown, "h1") == [TITLE]
+    assert texts(shown, "pre")[-1] == COMMAND
     assert texts(shown, "h2") == [
         "Average returns and win rates",
         "Maximum returns and win rates",
