@@ -177,15 +177,15 @@ def cases_of(trainer: Trainer, number: int) -> dict[str, Case]:
 
 def update_flops(trainer: Trainer) -> int:
     """Matrix products of one update on episodes of full length."""
-    parts = trainer.parts
+    parts, limit = trainer.parts, trainer.spec.episode_limit
     state = jax.eval_shape(trainer.init)
     batch = jax.eval_shape(parts.replay.sample, state.replay, state.key)
+    lengths = jnp.full(batch.length.shape, limit, jnp.int32)
 
     def update(learner: Any, explorer: Any, batch: Any) -> Any:
         return learn(parts, learner, explorer, batch, jnp.bool_(True))
 
-    trips = trainer.spec.episode_limit + 1
-    return product_flops(update, state.learner, state.explorer, batch, trips=trips)
+    return product_flops(update, state.learner, state.explorer, batch._replace(length=lengths))
 
 
 # The benchmark
