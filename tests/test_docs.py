@@ -207,6 +207,25 @@ def test_the_check_finds_what_is_broken(corridor: str, changes: dict[str, Any], 
         check(broken(make_task("./corridor.py:2", agents=2), **changes))
 
 
+# Differences
+
+
+def test_the_snippet_of_cells_counts_codes() -> None:
+    """More normalised states are told apart; here with few states, as the page's table has it."""
+    names: dict[str, Any] = {}
+    exec(blocks("differences.md")[0], names)
+    found = {
+        kind: names["cells"](TASK, 16, kind, seed=0, states=2000) for kind in ("none", "scaled")
+    }
+    assert 1 < found["none"] < found["scaled"] <= 2000
+
+
+def test_pages_that_are_linked_exist() -> None:
+    for page in DOCS.glob("*.md"):
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (DOCS / link).exists(), (page.name, link)
+
+
 # An explorer of one's own
 
 
