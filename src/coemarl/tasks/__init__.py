@@ -39,6 +39,7 @@ __all__ = ["FAMILIES", "EnvState", "Task", "TaskSpec", "TimeStep", "make_task", 
 FAMILIES: dict[str, tuple[str, str]] = {
     # family: (module, view module)
     "battle": ("coemarl.tasks.battle", "coemarl.tasks.battle.view"),
+    "game": ("coemarl.tasks.matrix_game", "coemarl.tasks.matrix_game_view"),
     "lbf": ("coemarl.tasks.lbf", "coemarl.tasks.lbf_view"),
     "mpe": ("coemarl.tasks.mpe", "coemarl.tasks.mpe.view"),
 }
