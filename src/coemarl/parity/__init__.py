@@ -22,13 +22,12 @@ and a live module, which imports the original package inside its functions only,
 """
 
 import importlib
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from coemarl.arrays import read_arrays
 from coemarl.parity.report import ParityRow, render
 
 __all__ = ["FAMILIES", "ParityRow", "absent", "live", "render", "replay_folder", "required"]
@@ -56,7 +55,7 @@ def replay_folder(path: str | Path) -> list[ParityRow]:
 
 
 def _replay(file: Path) -> ParityRow:
-    arrays = read(file)
+    arrays = read_arrays(file, file.name)
     for module_name, _ in FAMILIES.values():
         module = importlib.import_module(module_name)
         if module.recognises(arrays):
@@ -64,16 +63,6 @@ def _replay(file: Path) -> ParityRow:
     raise ValueError(
         f"{file.name}: not a recording of {' or '.join(FAMILIES)}: it holds {', '.join(arrays)}"
     )
-
-
-def read(file: Path) -> dict[str, np.ndarray]:
-    """The arrays of a file, by name; ValueError if it cannot be read whole."""
-    try:
-        with np.load(file, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{file.name}: damaged, or no file of arrays: {reason}") from None
 
 
 def required(file: Path, arrays: dict[str, np.ndarray], names: Sequence[str]) -> int:

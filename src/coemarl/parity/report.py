@@ -55,7 +55,7 @@ def differs(
 
 
 _HEAD = ("file", "rows", "state", "obs", "reward", "end", "largest error", "")
-_FORM = "{:<32.32} {:>7} {:>5} {:>5} {:>6} {:>5} {:>13} {}"
+_FORM = "{:<30.30} {:>7} {:>5} {:>5} {:>6} {:>5} {:>13} {}"
 
 
 def render(rows: Sequence[ParityRow]) -> str:
@@ -63,7 +63,7 @@ def render(rows: Sequence[ParityRow]) -> str:
     lines = [_FORM.format(*_HEAD).rstrip()]
     for row in rows:
         counts = (row.transitions, row.state, row.observation, row.reward, row.end)
-        name = row.file if len(row.file) <= 32 else row.file[:14] + "..." + row.file[-15:]
+        name = row.file if len(row.file) <= 30 else row.file[:13] + "..." + row.file[-14:]
         error = f"{row.largest_error:.1e}" if row.largest_error else "0"
         lines.append(_FORM.format(name, *counts, error, "ok" if row.ok else "NO"))
     lines += [f"{row.file}: {row.note}" for row in rows if row.note]

@@ -14,8 +14,6 @@ other arrays in it are left alone:
 """
 
 import functools
-import zipfile
-import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from coemarl.arrays import read_arrays
 from coemarl.networks import Linear, linear
 from coemarl.tasks.mpe.world import ACTIONS, Opponent
 
@@ -100,14 +99,9 @@ def net_of(arrays: dict[str, np.ndarray]) -> FrozenNet:
 
 def read(file: Path) -> FrozenNet:
     """The net in a file; ValueError in one sentence if there is none."""
-    try:
-        with np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except FileNotFoundError:
-        raise ValueError(f"no file {file}: weights names a file (.npz) of a frozen net") from None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{file}: damaged, or no file of arrays: {reason}") from None
+    if not file.is_file():
+        raise ValueError(f"no file {file}: weights names a file (.npz) of a frozen net")
+    arrays = read_arrays(file, str(file))
     try:
         return net_of(arrays)
     except ValueError as error:

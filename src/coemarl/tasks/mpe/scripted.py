@@ -89,6 +89,19 @@ def share_out(agents: int, before: int = 0) -> Team:
     return team
 
 
+def rush(agents: int) -> Team:
+    """Adversary: every good agent goes straight to the goal, and so gives it away."""
+
+    def team(key: PRNGKeyArray, state: ParticleState) -> Int[Array, " A"]:
+        del key
+        goal = state.landmarks[state.goal]
+        places, velocities = split(state.position)[1:], split(state.velocity)[1:]
+        own = [ahead(places[i], velocities[i], COAST) for i in range(agents)]
+        return jnp.stack([towards(minus((goal[0], goal[1]), place)) for place in own])
+
+    return team
+
+
 COAST = 0.3
 """Seconds for which a velocity carries on: 0.1 (0.75 + 0.75² + ...)."""
 REST = 0.05

@@ -116,8 +116,8 @@ def lessons() -> dict[str, Lesson]:
             scenario=adversary.scenario(adversary.AdversaryOptions()),
             learner=0,
             reward=adversary_reward,
-            teams=(scripted.share_out(2, before=1), scripted.at_random(2)),
-            iterations=300,
+            teams=(scripted.share_out(2, before=1), scripted.rush(2), scripted.rush(2)),
+            iterations=120,
             discount=0.95,
         ),
     }
