@@ -148,6 +148,16 @@ def test_importing_is_silent_and_light_and_so_is_help():
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("words", [["--help"], ["list", "algorithms"], ["eval", "--help"]])
+def test_a_reader_that_leaves_early_is_no_error(words):
+    program = [sys.executable, "-m", "coemarl", *words]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate()
+    assert (process.returncode, err) == (1, b"")
+
+
 def test_every_public_name_is_there():
     import coemarl
 

@@ -51,16 +51,11 @@ def help_text() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(help_text())
-        return 0 if words else 2
-    if words[0] == "--version":
-        from importlib.metadata import version
-
-        print(f"coemarl {version('coemarl')}")
-        return 0
     try:
-        return dispatch(words[0], words[1:])
+        try:
+            return answer(words)
+        finally:
+            sys.stdout.flush()  # here, where a reader that has left is known what to do about
     except Refusal as error:
         print(f"coe: {error}", file=sys.stderr)
         return 2
@@ -70,6 +65,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("coe: interrupted", file=sys.stderr)
         return 130
+
+
+def answer(words: list[str]) -> int:
+    """Do what the words say."""
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(help_text())
+        return 0 if words else 2
+    if words[0] == "--version":
+        from importlib.metadata import version
+
+        print(f"coemarl {version('coemarl')}")
+        return 0
+    return dispatch(words[0], words[1:])
 
 
 def dispatch(command: str, words: list[str]) -> int:

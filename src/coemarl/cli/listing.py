@@ -44,14 +44,17 @@ def run(words: list[str]) -> int:
 
 
 def tasks() -> list[Record]:
-    """The examples of every family, and what is fixed about each."""
+    """The examples of every family, what is fixed about each, and its scripted teams."""
+    from coemarl.scripted import policies
     from coemarl.tasks import FAMILIES, make_task
 
     found = []
     for family, (module, _) in FAMILIES.items():
         for name, summary in importlib.import_module(module).EXAMPLES.items():
             spec = dataclasses.asdict(make_task(name).spec)
-            found.append({"name": name, "family": family, "summary": summary, "spec": spec})
+            known = {policy: text for policy, (text, _) in policies(name).items()}
+            about = {"name": name, "family": family, "summary": summary}
+            found.append({**about, "spec": spec, "policies": known})
     return found
 
 
@@ -59,7 +62,7 @@ def tasks_table(records: list[Record]) -> list[str]:
     rows = [(task["name"], str(task["spec"]["num_agents"]), task["summary"]) for task in records]
     notes = (
         "Any name that says a task works, not only these: 'coe train NAME --help' shows its"
-        " options."
+        " options. 'coe eval NAME --policy random' judges a scripted team."
     )
     return [*table(("task", "agents", "what it is"), rows, right=(1,)), "", paragraph(notes)]
 
