@@ -132,6 +132,16 @@ def test_help_names_every_command_within_80_columns(capsys):
     assert all(f"  {name} " in text for name in COMMANDS)
 
 
+@pytest.mark.parametrize("command", ["train", "eval", "watch", "list", "demo", "doctor", "export"])
+def test_help_of_a_command_fits_and_is_no_error(capsys, command):
+    with pytest.raises(SystemExit) as leaving:
+        main([command, "--help"])
+    assert not leaving.value.code
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: coe {command}")
+    assert all(len(line) <= 80 for line in text.splitlines()[1:])  # the usage aside
+
+
 QUIET = """
 import sys
 import coemarl

@@ -28,7 +28,7 @@ class EvalOptions:
     """Judge a team by whole episodes in which it acts greedily, each agent alone, without any
     bonus. Without further options the last evaluation of a run is made again."""
 
-    run: Annotated[str, tyro.conf.Positional]
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The folder of a run, or of several; with --policy the name of a task."""
     episodes: int | None = None
     """Episodes to play. None: as many as in the run's own evaluations (policies: 100)."""
@@ -44,7 +44,7 @@ class EvalOptions:
 
 def run(words: list[str]) -> int:
     """Evaluate as the words say."""
-    options = parse(EvalOptions, words, "eval RUN")
+    options = parse(EvalOptions, words, "eval")
     found = teams(options.run, options.policy, options.checkpoint, options.episodes, options.seed)
     records = []
     for team in found:

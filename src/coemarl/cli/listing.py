@@ -22,7 +22,7 @@ class ListOptions:
 
     what: Annotated[Literal["tasks", "algorithms", "presets", "runs"], tyro.conf.Positional]
     """What to list."""
-    folder: Annotated[Path, tyro.conf.Positional] = Path("runs")
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")] = Path("runs")
     """For runs: the folder that they lie in, at any depth."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print a list of records as JSON, with all that is known of each."""

@@ -17,7 +17,7 @@ from coemarl.refusal import Refusal
 class WatchOptions:
     """Make a GIF of episodes in which a team acts greedily, each agent alone, without bonus."""
 
-    run: Annotated[str, tyro.conf.Positional]
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The folder of a run; with --policy the name of a task."""
     episodes: int = 1
     """Episodes to show, one after the other."""
@@ -37,7 +37,7 @@ class WatchOptions:
 
 def run(words: list[str]) -> int:
     """Make a film as the words say."""
-    options = parse(WatchOptions, words, "watch RUN")
+    options = parse(WatchOptions, words, "watch")
     if options.episodes < 1:
         raise Refusal(f"--episodes is {options.episodes}: it must be above 0")
     if not 0 < options.fps <= 50:

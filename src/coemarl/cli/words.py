@@ -1,6 +1,8 @@
 """From words to options, and from any error about them to one sentence."""
 
 import contextlib
+import functools
+import inspect
 import io
 import re
 import sys
@@ -25,8 +27,11 @@ def parse(
     """
     said = io.StringIO()
     given: dict[str, Any] = {} if default is None else {"default": default}
-    if description:
-        given["description"] = textwrap.fill(description, HELP_WIDTH)
+    about = inspect.cleandoc(description or kind.__doc__ or "")
+    # Indented lines, for the parser joins others again.
+    fill = functools.partial(textwrap.fill, width=HELP_WIDTH, subsequent_indent="  ")
+    wrapped = map(fill, about.split("\n\n"))
+    given["description"] = "\n\n".join(wrapped)
     try:
         with refusing(), contextlib.redirect_stderr(said):
             options = tyro.cli(kind, args=list(words), prog=f"coe {command}", **given)
@@ -65,6 +70,7 @@ PARSING = r"Error parsing (--\S+): "
 PLAINLY = {
     r"Unrecognized options: (.*)": "not understood: {1:words}",
     r"Missing value for argument '([^']*)'.*": "{1} is given no value",
+    r"Missing from coe [^:]*: ((?!STR|INT|PATH)[A-Z]+)\b.*": "{1} is missing",
     r"Missing from coe .*": "{0} is missing",
     r"invalid choice '(.*)' for argument '([^']*)'. Expected one of \((.*)\)": (
         "{2:option} is '{1}': choose {3:one_of}"
