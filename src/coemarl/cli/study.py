@@ -197,7 +197,7 @@ def fitting_workers(wanted: int | None, runs: "list[Run]") -> int:
     slots, free = wanted or machine.cores(), machine.memory()
     if not runs or free is None:
         return slots
-    largest = max(measure.memory_of(run.config) for run in measure.pairs_of(runs).values())
+    largest = measure.largest(runs)
     fitting = free // largest
     if fitting < 1:
         raise Refusal(

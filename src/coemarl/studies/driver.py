@@ -148,7 +148,7 @@ class Driver:
             self.tell(run.name, {"event": "stopped"})
             self.waiting.insert(0, job)
         else:
-            job.deaths = 1 if self.mark_of(run) > job.mark else job.deaths + 1
+            job.deaths = 0 if self.mark_of(run) > job.mark else job.deaths + 1
             again = job.deaths <= self.retries
             folders.note(self.place, "died", run, why=why, again=again)
             self.tell(run.name, {"event": "died", "why": why, "again": again})

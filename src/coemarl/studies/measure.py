@@ -6,6 +6,7 @@ factor of its task. What was measured is kept beside the compiled programs and a
 if the run's configuration changes.
 """
 
+import functools
 import gc
 import hashlib
 import heapq
@@ -195,11 +196,23 @@ def _product(parts: list[tuple[Speed, Speed, Speed]]) -> Speed:
     return Speed(of("compile_seconds"), of("seconds_per_step"), of("evaluation_seconds"))
 
 
+@functools.cache
 def memory_of(config: RunConfig[Any, Any, Any, Any]) -> int:
     """Bytes that a run's process will take, nearly."""
     from coemarl.training import make_trainer
 
     return make_trainer(config).plan.total_bytes + PROCESS_BYTES
+
+
+def largest(runs: Sequence[Run]) -> int:
+    """Bytes of the largest run: of each entry's on the task whose episodes take most room, for
+    nothing else differs as much, and a plan is not had for nothing."""
+    from coemarl.training import make_parts
+
+    pairs = pairs_of(runs)
+    replays = {pair[0]: make_parts(run.config).replay.bytes for pair, run in pairs.items()}
+    task = max(replays, key=lambda name: replays[name])
+    return max(memory_of(run.config) for pair, run in pairs.items() if pair[0] == task)
 
 
 def costs(runs: Sequence[Run]) -> Callable[[Run], float]:

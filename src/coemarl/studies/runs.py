@@ -82,15 +82,9 @@ def config_of(study: Study, entry: Entry, task: str, seed: int, point: Values) -
     said: Values = {f"evaluation.{name}": value for name, value in study.evaluation.items()}
     if (steps := row.steps or study.steps) is not None:
         said["steps"] = steps
-    for name, value in {
-        **said,
-        **study.overrides,
-        **row.overrides,
-        **entry.overrides,
-        **point,
-        "seed": seed,
-    }.items():
-        config = configs.replace(config, {name: fitting(config, name, value)})
+    said |= study.overrides | row.overrides | entry.overrides | point | {"seed": seed}
+    # All at once: what some options may be depends on others.
+    config = configs.replace(config, {path: fitting(config, path, v) for path, v in said.items()})
     configs.check(config)
     return config
 

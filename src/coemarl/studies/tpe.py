@@ -195,13 +195,14 @@ class TpeSearch:
         import optuna
 
         states = optuna.trial.TrialState
-        value = score(list(by_task(trial.runs, self.curves(trial)).values()))
-        if how == "given-up":
-            hunt.study.tell(trial.trial, state=states.PRUNED)
-        elif how == "done" and value is not None:
+        value = None
+        if how == "done":
+            value = score(list(by_task(trial.runs, self.curves(trial)).values()))
+        if value is not None:
             hunt.study.tell(trial.trial, value)
         else:
-            hunt.study.tell(trial.trial, state=states.FAIL)
+            state = states.PRUNED if how == "given-up" else states.FAIL
+            hunt.study.tell(trial.trial, state=state)
 
     def last(self, hunt: Hunt) -> list[Run]:
         """The best's final runs, once all trials of an entry are closed."""
