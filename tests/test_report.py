@@ -566,7 +566,7 @@ def test_the_command_prints_tables_and_writes_everything(tmp_path, capsys):
         (["{}", "--digits", "12"], "from 0 to 9"),
         (["{}", "--bounds", "lbf"], "say a task or a family and two numbers"),
         (["{}", "--bounds", "lbf=1,0"], "must be below"),
-        (["{}", "--interval", "exact"], "invalid choice"),
+        (["{}", "--interval", "exact"], "choose normal, t or bootstrap"),
         (["{}", "--until", "-5"], "choose a later --until"),
     ],
 )
