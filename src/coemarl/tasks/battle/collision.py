@@ -3,7 +3,7 @@
 Units first go where they want, then overlapping pairs are parted along the line between them. Who
 attacks stands firm; who moves gives way to it; friends that idle are pushed aside by friends that
 move, enemies that idle are not. Two that both stand firm share the parting. Flyers collide with
-flyers alone.
+flyers alone. A crowd pressed together is parted within seconds, to overlaps below 0.1 of a cell.
 """
 
 from typing import Any

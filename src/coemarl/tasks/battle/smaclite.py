@@ -190,8 +190,8 @@ def _before_walls(
 ) -> tuple[Array, Array]:
     """Velocities (cells per second) so reduced that no wall ahead is reached within a second.
 
-    As SMAClite has it, the radius counts towards walls in the west and the east, and towards walls
-    in the south and the north it does not.
+    As SMAClite has it, the radius counts towards walls in the west and the east; towards walls in
+    the south and the north it does not, but who is nearer than it comes no nearer.
     """
     column, row = (
         jnp.clip(jnp.floor(part), 0, terrain.SIZE - 1).astype(jnp.int32)
@@ -206,6 +206,8 @@ def _before_walls(
 
     west, east = face[..., 0] + fight.radius - state.x, face[..., 1] - fight.radius - state.x
     south, north = face[..., 2] - state.y, face[..., 3] - state.y
+    south = jnp.where(south >= -fight.radius, 0.0, south)
+    north = jnp.where(north <= fight.radius, 0.0, north)
     return between(velocity[0], west, east), between(velocity[1], south, north)
 
 
