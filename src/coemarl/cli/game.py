@@ -67,7 +67,7 @@ def check_estimate(word: str | None) -> None:
 def play(options: GameCommand) -> int:
     """Play the games; print and write what came of them."""
     from coemarl.game import results, run
-    from coemarl.runs import machine
+    from coemarl.runs import machine, origin
 
     threads = options.threads or machine.cores()
     with refusing():
@@ -75,6 +75,7 @@ def play(options: GameCommand) -> int:
     if options.out is not None:
         need("matplotlib")
         check_folder(options.out)
+    origin.commit()  # the code as it is now: it may be changed while the games go on
     began = time.perf_counter()
     outcomes = run.play_all(options.game, threads, progress(options.game))
     seconds = time.perf_counter() - began

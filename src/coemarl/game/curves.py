@@ -46,7 +46,7 @@ def figure(outcomes: Sequence[Outcome]) -> Any:
         for axes in (left, right):
             axes.grid(alpha=0.3)
             axes.spines[["top", "right"]].set_visible(False)
-            axes.margins(x=0.01)
+            axes.set_xlim(left=0)
     for axes in grid[-1]:
         axes.set_xlabel("steps")
     lines, names = grid[0, 0].get_legend_handles_labels()
