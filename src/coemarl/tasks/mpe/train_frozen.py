@@ -9,7 +9,6 @@ the mean and variance of what the opponent observes under random play.
 """
 
 import argparse
-import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -289,25 +288,18 @@ def main() -> None:
     parser.add_argument("opponent", choices=sorted(lessons()))
     parser.add_argument("--out", type=Path, help="the file to write (default: OPPONENT.npz)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--iterations", type=int)
-    parser.add_argument("--discount", type=float)
-    parser.add_argument("--noise", type=float)
     words = parser.parse_args()
-    lesson = lessons()[words.opponent]
-    if words.iterations:
-        lesson = dataclasses.replace(lesson, iterations=words.iterations)
-    if words.discount:
-        lesson = dataclasses.replace(lesson, discount=words.discount)
-    if words.noise is not None:
-        lesson = dataclasses.replace(lesson, most_noise=words.noise)
-    begun = time.time()
+    lesson, begun = lessons()[words.opponent], time.time()
 
     def report(iteration: int, reward: float) -> None:
-        if iteration % 20 == 0:
-            print(f"{iteration:5d}  {reward:8.2f}  {time.time() - begun:5.0f} s", flush=True)
+        if (iteration + 1) % 20 == 0:
+            seconds = time.time() - begun
+            print(f"{iteration + 1}/{lesson.iterations}  reward {reward:.2f}  {seconds:.0f} s")
 
     arrays: dict[str, Any] = train(lesson, words.seed, report)
-    np.savez_compressed(words.out or Path(f"{words.opponent}.npz"), **arrays)
+    out = words.out or Path(f"{words.opponent}.npz")
+    np.savez_compressed(out, **arrays)
+    print(out)
 
 
 if __name__ == "__main__":
