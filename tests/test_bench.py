@@ -2,7 +2,6 @@
 times. No test asserts on a time."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,20 +60,23 @@ def test_tables_keep_to_eighty_columns() -> None:
 def test_flops_of_products_loops_and_alternatives() -> None:
     a, b = jnp.zeros((3, 4)), jnp.zeros((4, 5))
     one = 2 * 3 * 4 * 5
-    assert product_flops(lambda a, b: a @ b + 1.0, a, b, trips=1) == one
-    batched = jax.vmap(lambda x: x @ b)
-    assert product_flops(batched, jnp.zeros((7, 3, 4)), trips=1) == 7 * one
+    assert product_flops(lambda a, b: a @ b + 1.0, a, b) == one
+    assert product_flops(jax.vmap(lambda x: x @ b), jnp.zeros((7, 3, 4))) == 7 * one
 
     def scanned(a: Any, b: Any) -> Any:
         return lax.scan(lambda carry, _: (carry + (a @ b).sum(), None), 0.0, length=6)[0]
 
-    assert product_flops(scanned, a, b, trips=1) == 6 * one
+    assert product_flops(scanned, a, b) == 6 * one
 
     def looped(a: Any, b: Any, n: Any) -> Any:
-        either = lambda x: lax.cond(n > 1, lambda x: x + (a @ b).sum(), lambda x: x, x)  # noqa: E731
-        return lax.fori_loop(0, n, lambda _, x: either(x), 0.0)
+        """Round i has i rounds inside, in each of which one of two things is done."""
+        either = lambda x: lax.cond(x > 1, lambda x: x + (a @ b).sum(), lambda x: x, x)  # noqa: E731
+        inside = lambda i, x: lax.fori_loop(0, i, lambda _, x: either(x), x)  # noqa: E731
+        return lax.fori_loop(0, n + 1, inside, 0.0)
 
-    assert product_flops(looped, a, b, jnp.int32(3), trips=9) == 9 * one
+    assert product_flops(looped, a, b, jnp.int32(3)) == (1 + 2 + 3) * one
+    with pytest.raises(ValueError, match="no known end"):
+        product_flops(looped, a, b, jax.ShapeDtypeStruct((), jnp.int32))
 
 
 def test_flops_of_an_update_by_hand() -> None:
@@ -86,7 +88,7 @@ def test_flops_of_an_update_by_hand() -> None:
     first = S * 64 + S * 32 + S * 64 + S * 32  # layers that read the state, which has none either
     mixer = 2 * B * T * (4 * hyper - first)
     trainer = learner.make_trainer(default_config("lbf:10x10-3p-3f", "qmix"))
-    assert learner.update_flops(trainer) == pytest.approx(2 * agent + back + mixer, rel=0.01)
+    assert learner.update_flops(trainer) == 2 * agent + back + mixer
 
 
 # Tasks
@@ -143,11 +145,11 @@ def run(words: list[str]) -> int:
 
 
 def test_bench_learner(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["bench", "learner", "lbf:5x5-2p-1f", "--algo", "coe", "--products", "float32"]
+    words = ["bench", "learner", "lbf:5x5-2p-1f", "--algo", "iql", "--products", "float32"]
     assert run([*words, "--iterations", "1", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     (row,) = record["rows"]
-    assert (row["algo"], row["products"], row["compared_with"]) == ("coe", "float32", "coe")
+    assert (row["algo"], row["products"], row["compared_with"]) == ("iql", "float32", "iql")
     assert set(row["split_seconds"]) == set(learner.PARTS)
     parts = sum(row["split_seconds"].values())
     assert parts == pytest.approx(row["iteration_seconds"]["cpu_median"])
@@ -156,14 +158,6 @@ def test_bench_learner(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["bound_seconds"] == pytest.approx(row["update_flops"] / max(rates))
     text = learner.render(record | {"machine": MACHINE})
     assert max(map(len, text.splitlines()[:-1])) <= 80
-
-
-def test_a_replay_is_filled_for_the_measurement() -> None:
-    config = default_config("lbf:5x5-2p-1f", "qmix")
-    small = replace(config, replay=replace(config.replay, capacity=40))
-    state = learner.filled(learner.make_trainer(small))
-    assert int(state.replay.added) >= 40
-    assert (state.replay.episodes.length > 0).all()
 
 
 # Refusals
@@ -180,7 +174,7 @@ def test_a_replay_is_filled_for_the_measurement() -> None:
         (["tasks", "chess"], "no task 'chess'"),
         (["tasks", "--out", "/dev/null/x"], "cannot write"),
         (["learner", "--algo", "sarsa"], "no algorithm 'sarsa'"),
-        (["learner", "--products", "float8"], "products"),
+        (["learner", "--products", "float8"], "float8"),
         (["learner", "--iterations", "0"], "iterations is 0"),
     ],
 )

@@ -21,7 +21,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -55,7 +55,7 @@ class Options(BenchOptions):
     """The task."""
     algo: tuple[str, ...] = ("coe", "qmix")
     """Algorithms, at their defaults; ratios are to the last one."""
-    products: tuple[str, ...] = ("float32", "bfloat16")
+    products: tuple[Literal["float32", "bfloat16"], ...] = ("float32", "bfloat16")
     """Precisions of the products."""
     iterations: int = 5
     """Iterations (or updates, or rollouts) of one call."""

@@ -26,7 +26,7 @@ from coemarl.explorers.epsilon import random_legal
 from coemarl.runs.progress import quantity
 from coemarl.tasks import Task, TimeStep, family_name, make_task, task_options
 
-TASKS = ("lbf:10x10-3p-3f", "mpe:spread", "mpe:sparse-spread", "battle:3s_vs_5z")
+TASKS = ("lbf:10x10-3p-3f", "mpe:spread", "mpe:adversary", "mpe:tag", "battle:3s_vs_5z")
 
 
 @dataclass(frozen=True)
