@@ -121,7 +121,7 @@ def table_lines(lines: dict[str, Line], waiting: int, width: int) -> list[str]:
         text = f"{shortened(name, longest):<{longest}}  {numbers_of(line)}  "
         rows.append(text + sparkline(line.returns, max(1, width - len(text))))
     if waiting > 0:
-        rows.append(f"{waiting} more {'waits' if waiting == 1 else 'wait'} for a core")
+        rows.append(f"{waiting} more to come")
     return [row[:width] for row in rows]
 
 
