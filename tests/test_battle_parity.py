@@ -5,8 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coemarl.parity import battle, read
+from coemarl.arrays import read_arrays
+from coemarl.parity import battle
 from coemarl.tasks.battle import tables
+
+
+def read(file: Path) -> dict[str, np.ndarray]:
+    return read_arrays(file, file.name)
 
 
 @pytest.mark.parametrize("name", ["3m", "ticks_3s_vs_5z_kite2", "MMM2"])

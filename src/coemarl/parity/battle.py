@@ -33,7 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from coemarl.parity.report import ParityRow, differs
-from coemarl.tasks.battle import contract, maps, smaclite
+from coemarl.tasks.battle import contract, maps, pathing, smaclite
 from coemarl.tasks.battle.fight import BattleState, Fight, initial_state, make_fight
 from coemarl.tasks.battle.orders import Orders, orders_of
 from coemarl.tasks.battle.task import LOOPS, played
@@ -46,6 +46,8 @@ PLACE_TOLERANCE, COOLDOWN_TOLERANCE, HEALTH_TOLERANCE = 2e-3, 2e-3, 0.15
 on the random order of units."""
 WALL_MARGIN = 1.25
 """Cells from a wall, beside a unit's radius and its way, where steps are left out."""
+CORNER = 3.5
+"""Cells from the corner of a wall, which SMAClite's units avoid from afar, likewise."""
 
 CHUNK = 512
 """Rows compared at once: all recordings of one map share their programs."""
@@ -389,8 +391,10 @@ def _close(fight: Fight, before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return followed
 
 
-def _calm(fight: Fight, before: np.ndarray, after: np.ndarray, loops: int) -> np.ndarray:
-    """Steps without deaths, healing, or anybody on the ground at a wall."""
+def _calm(
+    fight: Fight, before: np.ndarray, after: np.ndarray, loops: int, healing: bool = False
+) -> np.ndarray:
+    """Steps without deaths, medivacs (but with `healing`), or anybody on the ground at a wall."""
     died = np.any((before[..., ALIVE] > 0) & ~(after[..., ALIVE] > 0), axis=1)
     walls = np.zeros(len(before), bool)
     for units in (before, after):
@@ -404,8 +408,11 @@ def _calm(fight: Fight, before: np.ndarray, after: np.ndarray, loops: int) -> np
                 edge = (x < 0) | (x > 32) | (y < 0) | (y > 32)
                 ground = (units[..., ALIVE] > 0) & ~fight.air[:, 0] & (fight.speed[:, 0] > 0)
                 walls |= np.any(ground & (wall | edge), axis=1)
+        for corner_x, corner_y in pathing.corners_of(fight.cells):
+            apart = np.hypot(units[..., X] - corner_x, units[..., Y] - corner_y)
+            walls |= np.any((units[..., ALIVE] > 0) & ~fight.air[:, 0] & (apart < CORNER), axis=1)
     heals = np.zeros(len(before), bool)
-    if fight.heals.any():
+    if fight.heals.any() and not healing:
         heals = np.any((before[..., ALIVE] > 0) & fight.heals[:, 0], axis=1)
     return ~died & ~walls & ~heals
 
@@ -423,10 +430,11 @@ def _loops(file: Path, fight: Fight, arrays: dict[str, np.ndarray]) -> ParityRow
     start = units[number // LOOPS * LOOPS]
     earlier = units[np.maximum(number - 1, 0)]
     joint = actions[number // LOOPS]
-    calm = _calm(fight, before, after, 1) & _all_alive_at_start(start, before)
+    calm = _calm(fight, before, after, 1, healing=True) & _all_alive_at_start(start, before)
     inputs = [array[calm] for array in (start, earlier, before, joint)]
     ours = _run(_loop(fight.map.name), *inputs) if calm.any() else {}
-    near = np.zeros((int(calm.sum()), fight.units), bool)
+    # Of medivacs only what they do not do is judged: who moves and strikes on the ground.
+    near = np.repeat(fight.air.T, int(calm.sum()), axis=0)
     wrong, error = _injected(fight, ours, after[calm], near)
     return ParityRow(
         file.name,

@@ -56,7 +56,7 @@ def ways_of(cells_bytes: bytes) -> tuple[np.ndarray, np.ndarray] | None:
     sees = _sees(cells, centres, centres, 0.0)
     if sees.all():
         return None
-    corners = _corners(cells)
+    corners = corners_of(cells)
     from_cell = _sees(cells, centres, corners, 0.3)
     between = _sees(cells, corners, corners, 0.3)
     apart = np.linalg.norm(corners[:, None] - corners[None], axis=2)
@@ -78,7 +78,7 @@ def ways_of(cells_bytes: bytes) -> tuple[np.ndarray, np.ndarray] | None:
     return corners.astype(np.float32), table
 
 
-def _corners(cells: np.ndarray) -> np.ndarray:
+def corners_of(cells: np.ndarray) -> np.ndarray:
     """Points just off the corners of walls that open cells surround."""
     padded = np.pad(cells, 1)
     found = []
