@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -106,6 +107,14 @@ class Driving:
                     found.append(pid)
         return found
 
+    def a_worker(self, title: str) -> int:
+        """One of them, as soon as there is one."""
+        while self.process.poll() is None:
+            if found := self.workers(title):
+                return found[0]
+            time.sleep(0.02)
+        raise AssertionError(f"ended before there was a worker: {self.said}")
+
     def end(self) -> int:
         """Hear the rest; the exit status."""
         for _ in self.events():
@@ -196,8 +205,8 @@ def test_a_study_is_stopped_and_goes_on(tiny: Path, undisturbed: Path):
 def test_a_worker_of_a_local_ray_is_killed(tiny: Path, undisturbed: Path):
     out = tiny.parent / "ray"
     driving = Driving(str(tiny), "--out", str(out), "--on", "ray", "--workers", "2")
-    driving.until_row(6)
-    os.kill(driving.workers("ray::train")[0], signal.SIGKILL)
+    driving.until_row(1)  # some runs are on their way; one may have just ended
+    os.kill(driving.a_worker("ray::train"), signal.SIGKILL)
     assert driving.end() == 0, driving.said
     same(out, undisturbed)
     assert '"died"' in (out / "events.jsonl").read_text()
